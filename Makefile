@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/ready
-CPP := $(wildcard cpp/*.cpp cpp/*.hpp)
+CPP := $(wildcard cpp/*.?pp cpp/*/*.?pp)
 
 .PHONY: demo test bench lint format venv sanitize fuzz wheel clean
 
@@ -48,7 +48,7 @@ sanitize: $(READY)
 	$(SANITIZED)/bin/python -m pip install --quiet --no-deps --no-build-isolation --force-reinstall \
 		-C build-dir=build/sanitize/cmake -C cmake.define.NF_SANITIZE=ON .
 	LD_PRELOAD=$(RUNTIMES) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(SANITIZED)/bin/python -m pytest tests/inference --hypothesis-profile=sanitize -p no:cacheprovider
+		$(SANITIZED)/bin/python -m pytest tests/inference --hypothesis-profile=sanitize --capture=sys
 
 fuzz: $(READY)
 	$(BIN)/python tests/inference/fuzz.py
@@ -58,4 +58,4 @@ wheel: $(READY)
 
 clean:
 	rm -rf build dist .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
-	rm -f src/neuralfactors/inference/_kernels.pyi
+	rm -f src/neuralfactors/*/_kernels.pyi

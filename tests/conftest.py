@@ -1,0 +1,55 @@
+"""Settings and fixtures for all tests: hypothesis profiles, and the markers of tests that need more than the package."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# Tests leave the number of examples to the profile, so that it can be lowered for the slow instrumented kernel.
+settings.register_profile("default", deadline=None, derandomize=True)
+settings.register_profile("sanitize", settings.get_profile("default"), max_examples=15)
+settings.load_profile("default")
+
+
+def find_data():
+    """The folder with the public data sets, or the reason why there is none."""
+    name = os.environ.get("NEURALFACTORS_DATA")
+    if not name:
+        return None, "NEURALFACTORS_DATA is not set"
+    if not Path(name).is_dir():
+        return None, f"NEURALFACTORS_DATA={name} is not a folder"
+    return Path(name), ""
+
+
+def find_chromium():
+    """The path of a Chromium or Chrome, or the reason why there is none."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    path = next(filter(None, map(shutil.which, names)), None)
+    return path, "" if path else f"none of {', '.join(names)} is installed"
+
+
+REQUIREMENTS = {"realdata": find_data, "browser": find_chromium}
+
+
+def pytest_collection_modifyitems(items):
+    reasons = {marker: find()[1] for marker, find in REQUIREMENTS.items()}
+    for item in items:
+        for marker, reason in reasons.items():
+            if reason and item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=f"{marker}: {reason}"))
+
+
+@pytest.fixture(scope="session")
+def data_dir():
+    """The folder with the public data sets; for tests marked `realdata`."""
+    path, reason = find_data()
+    return path or pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """The path of the browser; for tests marked `browser`."""
+    path, reason = find_chromium()
+    return path or pytest.skip(reason)

@@ -1,0 +1,106 @@
+import ast
+import importlib.metadata
+import importlib.resources
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import neuralfactors
+
+ROOT = Path(__file__).parents[1]
+
+
+def run_python(code):
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    return result.stdout.strip()
+
+
+def test_version_is_that_of_the_distribution():
+    assert neuralfactors.__version__ == importlib.metadata.version("neuralfactors")
+
+
+def test_public_names_exist_and_are_listed():
+    for name in neuralfactors.__all__:
+        assert getattr(neuralfactors, name).__name__ == name
+        assert name in dir(neuralfactors)
+
+
+def test_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'sovle'"):
+        _ = neuralfactors.sovle
+
+
+@pytest.mark.parametrize("module", ["neuralfactors", "neuralfactors.inference"])
+def test_import_does_not_import_torch(module):
+    assert run_python(f"import sys, {module}; print('torch' in sys.modules)") == "False"
+
+
+def test_package_is_typed_and_the_stub_describes_the_kernel():
+    from neuralfactors.inference import _kernels
+
+    package = importlib.resources.files("neuralfactors")
+    assert package.joinpath("py.typed").is_file()
+    stub = ast.parse(package.joinpath("inference", "_kernels.pyi").read_text())
+    described = {node.name for node in stub.body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
+    assert described
+    assert described == {name for name in vars(_kernels) if not name.startswith("_")}
+
+
+def lint_imports(folder):
+    """Exit code and output of the import linter on the package `sample` in `folder`, held to the rules of this one."""
+    rules = (ROOT / "pyproject.toml").read_text().replace("neuralfactors", "sample")
+    (folder / "pyproject.toml").write_text(rules)
+    command = [sys.executable, "-c", "from importlinter.cli import lint_imports_command as run; run()", "--no-cache"]
+    result = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    return result.returncode, result.stdout + result.stderr
+
+
+@pytest.mark.parametrize(
+    ("source", "line"),
+    [
+        ("inference/_upward.py", "import sample.cli"),
+        ("inference/_torch.py", "import torch"),
+        ("graph.py", "import sample.potentials"),
+        ("no_room.py", ""),
+    ],
+)
+def test_the_rooms_hold(tmp_path, source, line):
+    package = tmp_path / "sample"
+    (package / "inference").mkdir(parents=True)
+    for name in ("__init__.py", "cli.py", "graph.py", "potentials.py", "inference/__init__.py"):
+        (package / name).touch()
+    code, output = lint_imports(tmp_path)
+    assert code == 0, output
+    (package / source).write_text(line)
+    code, output = lint_imports(tmp_path)
+    assert code == 1, output
+    assert "1 broken" in output
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="nm is not installed")
+def test_instruction_sets_share_no_code():
+    """A weak symbol of the AVX2 object could replace the one that other machines run."""
+    objects = [*ROOT.glob("build/editable-*/CMakeFiles/message_kernels_avx2.dir/cpp/*.o")]
+    if not objects:
+        pytest.skip("not a developer's build for x86-64")
+    for path in objects:
+        symbols = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines()
+        assert not [line for line in symbols if line.split()[-2] in "WVu"]
+
+
+def test_wheel_holds_the_package_and_nothing_else(tmp_path):
+    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT]
+    subprocess.run(command, check=True, timeout=300)
+    (wheel,) = tmp_path.glob("*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    package = {name for name in names if name.startswith("neuralfactors/")}
+    sources = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
+    kernel = {name for name in package if Path(name).name.startswith("_kernels.")}
+    assert {Path(name).suffix for name in kernel} == {".so", ".pyi"}
+    assert sources | kernel | {"neuralfactors/py.typed"} <= package
+    assert {Path(name).suffix for name in package - kernel} <= {".py", ".typed", ".html", ".css", ".js", ".json"}
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"neuralfactors"}
