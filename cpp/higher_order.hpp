@@ -1,0 +1,167 @@
+// MAP inference with factors of any order: the methods by name, one entry function.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "factor_graph.hpp"
+#include "higher_order/exhaustive.hpp"
+#include "higher_order/icm.hpp"
+#include "higher_order/max_product.hpp"
+#include "higher_order/messages.hpp"
+#include "higher_order/model.hpp"
+#include "higher_order/srmp.hpp"
+#include "interrupt.hpp"
+
+namespace neuralfactors {
+
+enum class HigherOrderMethod { kTrws, kBp, kIcm, kExhaustive };
+
+struct HigherOrderOptions {
+  int max_iter = 200;
+  double tol = 1e-4;          // trws ends when bound - score <= tol * |score|
+  const int* init = nullptr;  // (V) or none; no method ends below it
+  bool reduced_costs = false;
+};
+
+struct HigherOrderResult {
+  std::vector<int> labels;  // (V)
+  double score = 0;         // -inf: no allowed labelling was found
+  double bound = 0;         // no labelling scores more; -inf: it is proved that every one is forbidden
+  int iterations = 0;
+  std::vector<double> reduced_costs;  // (V, L), trws only
+};
+
+namespace higher_order {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// The caller's labelling, or else the best label of each node by itself.
+inline std::vector<int> start(const Model& model, const int* init) {
+  if (init != nullptr) return std::vector<int>(init, init + model.n_nodes);
+  std::vector<int> labels;
+  for (int i = 0; i < model.n_nodes; ++i) {
+    const double* row = model.row(i);
+    labels.push_back(static_cast<int>(std::max_element(row, row + model.n_labels) - row));
+  }
+  return labels;
+}
+
+// The best labelling met so far, each one polished by ICM before it is compared.
+class Incumbent {
+ public:
+  Incumbent(const Model& model, const int* init, Interrupt& interrupt)
+      : labels(start(model, init)), score(model.score(labels.data())), model_(model), interrupt_(interrupt) {
+    offer(labels);
+  }
+
+  void offer(std::vector<int> candidate) {
+    icm(model_, candidate, kPolish, interrupt_);
+    const double value = model_.score(candidate.data());
+    if (value <= score) return;
+    score = value;
+    labels = std::move(candidate);
+  }
+
+  std::vector<int> labels;
+  double score;  // in the model
+
+ private:
+  static constexpr int kPolish = 20;  // ICM passes; it is nearly always done after three or four
+  const Model& model_;
+  Interrupt& interrupt_;
+};
+
+// Whether ten sweeps in a row brought next to nothing.
+class Stall {
+ public:
+  bool operator()(double bound, double gap) {
+    history_.push_back(bound);
+    const std::size_t n = history_.size();
+    return n > kSpan && history_[n - 1 - kSpan] - bound < kLeast * gap;
+  }
+
+ private:
+  static constexpr std::size_t kSpan = 10;
+  static constexpr double kLeast = 1e-3;
+  std::vector<double> history_;
+};
+
+inline void run_trws(const Model& model, const HigherOrderOptions& options, HigherOrderResult& result,
+                     Interrupt& interrupt) {
+  const NodeOrder order(model);
+  Srmp srmp(model, order);
+  Incumbent best(model, options.init, interrupt);
+  Stall stalled;
+  while (result.iterations < options.max_iter) {
+    const double bound = srmp.sweep(interrupt);
+    ++result.iterations;
+    best.offer(srmp.labels);
+    const double gap = bound - best.score;
+    const double rounding = 1e-14 * (model.range + model.penalty);
+    if (gap <= std::max(options.tol * std::abs(best.score + model.offset), rounding)) break;
+    if (bound < model.least_allowed() || stalled(bound, std::min(gap, model.range))) break;
+  }
+  result.labels = best.labels;
+  const double bound = srmp.bound(interrupt);
+  result.bound = bound < model.least_allowed() ? -kInfinity : bound + model.offset;
+  if (options.reduced_costs) {
+    result.reduced_costs.resize(model.unary.size());
+    srmp.reduced_costs(result.reduced_costs.data(), interrupt);
+  }
+}
+
+inline void run_bp(const Model& model, const HigherOrderOptions& options, HigherOrderResult& result,
+                   Interrupt& interrupt) {
+  const NodeOrder order(model);
+  MaxProduct bp(model, order);
+  Incumbent best(model, options.init, interrupt);
+  const double still = 1e-9 * model.range / std::max(1, model.n_nodes + model.n_factors());
+  double change = kInfinity;
+  while (result.iterations < options.max_iter && change > still) {
+    change = bp.sweep(interrupt);
+    ++result.iterations;
+    best.offer(bp.labels);
+  }
+  result.labels = best.labels;
+}
+
+inline void run_icm(const Model& model, const HigherOrderOptions& options, HigherOrderResult& result,
+                    Interrupt& interrupt) {
+  result.labels = start(model, options.init);
+  result.iterations = icm(model, result.labels, options.max_iter, interrupt);
+}
+
+}  // namespace higher_order
+
+// Labels, their score by the caller's own tables, and a bound: from the final messages for trws, the score itself for
+// exhaustive, otherwise the sum of the maxima of rows and tables.
+inline HigherOrderResult solve_higher_order(const FactorGraph& graph, HigherOrderMethod method,
+                                            const HigherOrderOptions& options, Interrupt& interrupt) {
+  using higher_order::kInfinity;
+  HigherOrderResult result;
+  if (method == HigherOrderMethod::kExhaustive) {
+    result.labels = higher_order::exhaustive(graph, interrupt);
+    result.bound = -kInfinity;
+  } else {
+    const higher_order::Model model(graph);
+    result.bound = model.infeasible ? -kInfinity : model.offset;
+    if (model.infeasible) {
+      result.iterations = 0;
+    } else if (method == HigherOrderMethod::kTrws) {
+      higher_order::run_trws(model, options, result, interrupt);
+    } else if (method == HigherOrderMethod::kBp) {
+      higher_order::run_bp(model, options, result, interrupt);
+    } else {
+      higher_order::run_icm(model, options, result, interrupt);
+    }
+  }
+  if (result.labels.empty()) result.labels.assign(graph.n_nodes, 0);
+  result.score = graph.score(result.labels.data());
+  result.bound = std::max(result.bound, result.score);
+  return result;
+}
+
+}  // namespace neuralfactors
