@@ -12,9 +12,6 @@ demo: $(READY)
 test: lint
 	$(BIN)/python -m pytest
 
-bench: $(READY)
-	set -e; for file in benchmarks/*.py; do $(BIN)/python $$file; done
-
 lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
@@ -31,24 +28,32 @@ format: $(READY)
 # Set up again whenever the requirements or the C++ sources change. The build tools come first and are then used as they
 # are (no build isolation), so that the versions are those of constraints.txt and only changed files are compiled.
 venv: $(READY)
-
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(CPP)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet -c constraints.txt cmake nanobind ninja scikit-build-core
 	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e ".[dev]"
 	touch $@
 
-# An environment with the instrumented kernel and, by a path file, everything else that .venv holds.
-SANITIZED := build/sanitize/venv
-RUNTIMES := $(shell $${CXX:-c++} -print-file-name=libasan.so):$(shell $${CXX:-c++} -print-file-name=libstdc++.so)
+# build/$(1)/venv: the package as a user gets it, built with the options $(2), and by a path file all else that .venv holds.
+SITE := -c "import sysconfig; print(sysconfig.get_path('purelib'))"
+define install_into
+	test -x build/$(1)/venv/bin/python || $(PYTHON) -m venv --without-pip build/$(1)/venv
+	$(BIN)/python $(SITE) > $$(build/$(1)/venv/bin/python $(SITE))/shared.pth
+	build/$(1)/venv/bin/python -m pip install --quiet --no-deps --no-build-isolation --force-reinstall \
+		-C build-dir=build/$(1)/cmake $(2) .
+endef
+
+bench: $(READY)
+	$(call install_into,release)
+	set -e; for file in $$(grep -l __main__ benchmarks/*.py); do build/release/venv/bin/python $$file; done
+
+# The sanitizers' runtime must be there before Python starts; Python's own allocations at exit are not leaks of ours.
+library = $(shell $${CXX:-c++} -print-file-name=$(1))
+SANITIZER := LD_PRELOAD=$(call library,libasan.so):$(call library,libstdc++.so) \
+	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 sanitize: $(READY)
-	test -x $(SANITIZED)/bin/python || $(PYTHON) -m venv $(SANITIZED)
-	$(BIN)/python -c "import sysconfig; print(sysconfig.get_path('purelib'))" \
-		> $$($(SANITIZED)/bin/python -c "import sysconfig; print(sysconfig.get_path('purelib'))")/shared.pth
-	$(SANITIZED)/bin/python -m pip install --quiet --no-deps --no-build-isolation --force-reinstall \
-		-C build-dir=build/sanitize/cmake -C cmake.define.NF_SANITIZE=ON .
-	LD_PRELOAD=$(RUNTIMES) ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1 \
-		$(SANITIZED)/bin/python -m pytest tests/inference --hypothesis-profile=sanitize --capture=sys
+	$(call install_into,sanitize,-C cmake.define.NF_SANITIZE=ON)
+	$(SANITIZER) build/sanitize/venv/bin/python -m pytest tests/inference --hypothesis-profile=sanitize --capture=sys
 
 fuzz: $(READY)
 	$(BIN)/python tests/inference/fuzz.py

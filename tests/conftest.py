@@ -1,4 +1,4 @@
-"""Settings and fixtures for all tests: hypothesis profiles, and the markers of tests that need more than the package."""
+"""Settings and fixtures for all tests: hypothesis profiles, and markers of tests that need more than the package."""
 
 import os
 import shutil

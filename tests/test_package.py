@@ -30,8 +30,8 @@ def test_public_names_exist_and_are_listed():
 
 
 def test_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="no attribute 'sovle'"):
-        _ = neuralfactors.sovle
+    with pytest.raises(AttributeError, match="no attribute 'slove'"):
+        _ = neuralfactors.slove
 
 
 @pytest.mark.parametrize("module", ["neuralfactors", "neuralfactors.inference"])
@@ -93,8 +93,8 @@ def test_instruction_sets_share_no_code():
 
 
 def test_wheel_holds_the_package_and_nothing_else(tmp_path):
-    command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", tmp_path, ROOT]
-    subprocess.run(command, check=True, timeout=300)
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, ROOT], check=True, timeout=300)
     (wheel,) = tmp_path.glob("*.whl")
     names = zipfile.ZipFile(wheel).namelist()
     package = {name for name in names if name.startswith("neuralfactors/")}
