@@ -1,0 +1,145 @@
+"""What every benchmark shares: fair timing in one process, a table of measurements and targets, and the command line.
+
+A benchmark is a script that ends with `harness.main("title", measure)`, where `measure(report, quick)` adds rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import json
+import math
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from rich.console import Console
+from rich.table import Table
+
+Measure = Callable[["Report", bool], None]
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measurement; `at_least` says on which side of `target` it should lie. Without a target it always holds."""
+
+    case: str
+    metric: str
+    value: float
+    target: float | None = None
+    at_least: bool = True
+
+    @property
+    def holds(self) -> bool:
+        if self.target is None:
+            return True
+        return self.value >= self.target if self.at_least else self.value <= self.target
+
+    def as_dict(self) -> dict[str, object]:
+        value = self.value if math.isfinite(self.value) else None
+        return {"case": self.case, "metric": self.metric, "value": value, "target": self.target, "holds": self.holds}
+
+
+@dataclass
+class Report:
+    """Rows and remarks in the order in which they came; printed as they come, so that a long run shows its progress."""
+
+    title: str
+    rows: list[Row] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    console: Console = field(default_factory=Console)
+
+    def at_least(self, case: str, metric: str, value: float, target: float) -> None:
+        self._add(Row(case, metric, float(value), target, at_least=True))
+
+    def at_most(self, case: str, metric: str, value: float, target: float) -> None:
+        self._add(Row(case, metric, float(value), target, at_least=False))
+
+    def measured(self, case: str, metric: str, value: float) -> None:
+        """Add a row that has no target."""
+        self._add(Row(case, metric, float(value)))
+
+    def note(self, text: str) -> None:
+        """Add a remark that stands below the table: what was estimated, left out or replaced."""
+        self.notes.append(text)
+
+    def _add(self, row: Row) -> None:
+        self.rows.append(row)
+        self.console.print(f"{row.case}: {row.metric} {row.value:.4g}", style="dim", highlight=False)
+
+    def table(self) -> Table:
+        """All rows, with the targets and whether they hold."""
+        table = Table(title=self.title, title_justify="left")
+        table.add_column("case")
+        table.add_column("metric")
+        for heading in ("value", "target"):
+            table.add_column(heading, justify="right")
+        table.add_column("")
+        previous = None
+        for row in self.rows:
+            target = "" if row.target is None else f"{'≥' if row.at_least else '≤'} {row.target:g}"
+            verdict = "" if row.target is None else "[green]holds[/]" if row.holds else "[red]misses[/]"
+            case = "" if row.case == previous else row.case
+            table.add_row(case, row.metric, f"{row.value:.4g}", target, verdict)
+            previous = row.case
+        return table
+
+    def show(self) -> None:
+        """Print the table, the remarks and a count of the targets that hold."""
+        self.console.print(self.table())
+        for text in self.notes:
+            self.console.print(f"• {text}", highlight=False)
+        with_target = [row for row in self.rows if row.target is not None]
+        held = sum(row.holds for row in with_target)
+        self.console.print(f"{held} of {len(with_target)} targets hold.", style="bold")
+
+    def write(self, path: Path) -> None:
+        """Write the rows as a JSON list."""
+        path.write_text(json.dumps([row.as_dict() for row in self.rows], indent=1) + "\n")
+
+
+def interleave(
+    functions: Mapping[str, Callable[[], object]],
+    repeats: int,
+    *,
+    clock: Callable[[], float] = time.thread_time,
+    summary: Callable[[list[float]], float] = statistics.median,
+) -> dict[str, float]:
+    """Seconds each function takes: all of them in turn, `repeats` times over, then the median of each.
+
+    Thread CPU time does not count what other processes or threads do, and turns share what remains, such as a clock
+    rate that drifts. For work on several threads pass `clock=time.perf_counter` and `summary=min`.
+    """
+    for function in functions.values():
+        function()  # first calls pay for imports, page faults and caches
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        for _ in range(repeats):
+            for name, function in functions.items():
+                start = clock()
+                function()
+                seconds[name].append(clock() - start)
+    finally:
+        if collecting:
+            gc.enable()
+    return {name: summary(times) for name, times in seconds.items()}
+
+
+def main(title: str, measure: Measure) -> None:
+    """Run a benchmark from the command line: measure, print the table, write it where `--json` says."""
+    parser = argparse.ArgumentParser(description=title)
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
+    parser.add_argument("--quick", action="store_true", help="fewer instances and repeats: a check that all of it runs")
+    arguments = parser.parse_args()
+    report = Report(f"{title} ({platform.machine()}, Python {platform.python_version()})")
+    if arguments.quick:
+        report.note("A quick run: few instances and repeats, so the figures are rough.")
+    measure(report, arguments.quick)
+    report.show()
+    if arguments.json is not None:
+        report.write(arguments.json)
