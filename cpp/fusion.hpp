@@ -1,0 +1,100 @@
+// Fusion of two labellings: every node takes its label from one or the other (Lempitsky et al. 2010).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <vector>
+
+#include "interrupt.hpp"
+#include "problem.hpp"
+#include "switching.hpp"
+
+namespace neuralfactors {
+
+// Whether moving the nodes of a set to their alternatives raises the score by more than the rounding of its terms.
+// `chosen(i)` tells the members of the set, `alternative(i)` their new labels.
+template <class T, class Chosen, class Alternative>
+bool improves(const Problem<T>& problem, const std::vector<int>& labels, const std::vector<int>& nodes, Chosen chosen,
+              Alternative alternative) {
+  const Graph& graph = *problem.graph;
+  double gain = 0, size = 0;
+  const auto count = [&](double after, double before) {
+    gain += after - before;
+    size += std::abs(after) + std::abs(before);
+  };
+  for (int i : nodes) {
+    count(problem.row(i)[alternative(i)], problem.row(i)[labels[i]]);
+    for (int a = graph.begin[i]; a < graph.begin[i + 1]; ++a) {
+      const Graph::Arc& arc = graph.arcs[a];
+      const int y = labels[arc.node];
+      const int z = chosen(arc.node) ? alternative(arc.node) : y;
+      if (arc.from_tail) {
+        count(problem.at(arc.edge, alternative(i), z), problem.at(arc.edge, labels[i], y));
+      } else if (!chosen(arc.node)) {  // otherwise counted from the other end
+        count(problem.at(arc.edge, y, alternative(i)), problem.at(arc.edge, y, labels[i]));
+      }
+    }
+  }
+  return gain > 4 * std::numeric_limits<double>::epsilon() * size;
+}
+
+// Reusable: keeps its memory from one problem to the next.
+class Fusion {
+ public:
+  // Moves nodes of `labels` to `proposal` where roof duality can show that this is best; true if any moved. The result
+  // scores at least as high as `labels` did.
+  template <class T>
+  bool fuse(const Problem<T>& problem, std::vector<int>& labels, const std::vector<int>& proposal,
+            Interrupt& interrupt) {
+    const Graph& graph = *problem.graph;
+    measure(problem, labels, proposal);
+    const Move move{hope_.data(), share_.data(), 1};
+    switching_.reset(graph.n_nodes);
+    for (int i = 0; i < graph.n_nodes; ++i) switching_.settle(graph, move, i, interrupt);
+    accepted_.clear();
+    const auto alternative = [&](int i) { return proposal[i]; };
+    const auto chosen = [&](int i) { return switching_.switches(i); };
+    while (switching_.next(graph, move, switches_, interrupt)) {
+      if (improves(problem, labels, switches_, chosen, alternative)) {
+        accepted_.insert(accepted_.end(), switches_.begin(), switches_.end());
+      }
+    }
+    for (int i : accepted_) labels[i] = proposal[i];
+    return !accepted_.empty();
+  }
+
+ private:
+  // Gains and couplings of the move from `labels` to `proposal`.
+  template <class T>
+  void measure(const Problem<T>& problem, const std::vector<int>& labels, const std::vector<int>& proposal) {
+    const Graph& graph = *problem.graph;
+    hope_.resize(graph.n_nodes);
+    share_.resize(2 * static_cast<std::size_t>(graph.n_edges));
+    for (int i = 0; i < graph.n_nodes; ++i) {
+      hope_[i] = static_cast<double>(problem.row(i)[proposal[i]]) - problem.row(i)[labels[i]];
+    }
+    for (int e = 0; e < graph.n_edges; ++e) {
+      const int u = graph.tail[e], v = graph.head[e];
+      const double both_stay = problem.at(e, labels[u], labels[v]);
+      const double tail_moves = problem.at(e, proposal[u], labels[v]) - both_stay;
+      const double head_moves = problem.at(e, labels[u], proposal[v]) - both_stay;
+      const double coupling = (problem.at(e, proposal[u], proposal[v]) - both_stay) - (tail_moves + head_moves);
+      const bool moves = labels[u] != proposal[u] && labels[v] != proposal[v];
+      hope_[u] += tail_moves;
+      hope_[v] += head_moves;
+      share_[2 * e] = share_[2 * e + 1] = moves ? coupling / 2 : 0;
+    }
+    for (int e = 0; e < graph.n_edges; ++e) {
+      hope_[graph.tail[e]] += std::max(share_[2 * e], 0.0);
+      hope_[graph.head[e]] += std::max(share_[2 * e], 0.0);
+    }
+  }
+
+  Switching switching_;
+  std::vector<double> hope_, share_;
+  std::vector<int> switches_, accepted_;
+};
+
+}  // namespace neuralfactors
