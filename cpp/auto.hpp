@@ -1,0 +1,213 @@
+// Method `auto` on general graphs: relaxation and exact search in turn.
+//
+// TRW-S gives a bound and, for every label of every node, a belief: how much the bound would fall with that label.
+// Where the bound is nearly tight, few labels have a belief above score - bound, and only these can be part of a better
+// labelling. Eliminating variables over them therefore proves the optimum; over the best of them, when they are too
+// many, it gives a labelling that is far better than rounding. Most sweeps run on the most promising labels of each
+// node alone. Where the bound is loose (strong, frustrated tables) the beliefs of max-product are used instead, and
+// forests of nodes are re-optimised in turn.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "bp.hpp"
+#include "forest.hpp"
+#include "random.hpp"
+#include "relaxation.hpp"
+#include "task.hpp"
+#include "trws.hpp"
+
+namespace neuralfactors {
+
+template <class T>
+class AutoSearch {
+ public:
+  explicit AutoSearch(Task<T>& task)
+      : task_(task), model_(task.work.model), relaxation_(task, prepared(task)), random_(task.options.seed) {}
+
+  void run() {
+    const int budget = task_.options.max_iterations ? task_.options.max_iterations : kIterations;
+    iterate(relaxation_, std::min(kFirstIterations, budget));
+    double gap_before = std::numeric_limits<double>::infinity();
+    while (!task_.closed() && !search(relaxation_, model_, model_.n_labels > kRestricted)) {
+      if (is_loose()) {
+        search_without_bound();
+        break;
+      }
+      const bool promising = task_.gap() < kWorthIt * gap_before;
+      gap_before = task_.gap();
+      if (task_.out.iterations >= budget || !promising) break;
+      if (model_.n_labels > kRestricted) search_restricted();
+      iterate(relaxation_, model_.n_labels > kRestricted ? 1 : kMoreIterations);
+    }
+    if (!proved_) task_.out.bound = relaxation_.certified();
+    if (task_.options.reduced_costs) fill_reduced_costs(task_, relaxation_);
+  }
+
+ private:
+  static constexpr int kFirstIterations = 7, kMoreIterations = 6, kIterations = 60;
+  static constexpr double kWorthIt = 0.5;  // a round must bring the gap down to this part of it
+  static constexpr int kRestricted = 8;    // labels of a node in the restricted model
+  static constexpr int kRestrictedIterations = 5;
+  static constexpr double kMaxTable = 4000;  // entries of one elimination
+  static constexpr double kLooseGap = 0.02;  // relative to the scale: beyond it beliefs say little
+  static constexpr int kAttempts = 4;        // eliminations in a row, each from the last one's labelling
+  static constexpr int kMaxPerNode = 5;      // candidates of one node
+  static constexpr double kCandidatesPerNode = 0.4;
+
+  Task<T>& task_;
+  Model& model_;
+  Relaxation<T> relaxation_;
+  Random random_;
+  bool proved_ = false;
+  std::vector<std::pair<float, int>> ranked_;  // (-belief, node * L + label)
+
+  static Model& prepared(Task<T>& task) {
+    task.work.model.build(task.problem, task.survey);
+    return task.work.model;
+  }
+
+  bool is_loose() const { return task_.gap() > kLooseGap * task_.survey.scale(); }
+
+  // n forward sweeps with the backward ones before and between them; the last two round, the last keeps its beliefs.
+  void iterate(Relaxation<T>& relaxation, int n) {
+    for (int k = n - 1; k >= 0; --k) {
+      if (!relaxation.next_is_forward()) relaxation.sweep(false);
+      relaxation.sweep(k < 2, k == 0);
+      ++task_.out.iterations;
+    }
+    polish_by_icm(task_, relaxation.model());
+  }
+
+  // Exact search over the labels that a better labelling could have; returns whether the incumbent is proved optimal.
+  // With `only_proof` nothing is done unless all of these labels can be taken.
+  bool search(const Relaxation<T>& relaxation, const Model& model, bool only_proof) {
+    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+      const double gap = relaxation.bound_of_belief() - task_.out.score;
+      const bool complete = choose_candidates(relaxation.belief, model, gap + task_.survey.rounding());
+      if (only_proof && !complete) return false;
+      const int frozen = eliminate(model);
+      const bool improved = task_.offer(model, task_.work.by_position);
+      if (complete && frozen == 0 && model.label_of.empty()) {
+        proved_ = true;
+        task_.tighten(task_.out.score + task_.survey.rounding());
+        return true;
+      }
+      if (!improved) break;
+    }
+    return false;
+  }
+
+  int eliminate(const Model& model) {
+    return task_.work.elimination.improve(model, task_.work.candidates, task_.work.by_position, kMaxTable, random_);
+  }
+
+  // The incumbent's label and those of belief above -threshold, the most promising where they are too many. Returns
+  // whether none had to be left out.
+  bool choose_candidates(const std::vector<float>& belief, const Model& m, double threshold) {
+    task_.incumbent(m, task_.work.by_position);
+    const std::vector<int>& present = task_.work.by_position;
+    const float floor = static_cast<float>(-threshold / m.unit);
+    ranked_.clear();
+    for (int i = 0; i < m.n_nodes; ++i) {
+      const float* b = belief.data() + static_cast<std::size_t>(i) * m.stride;
+      for (int a = 0; a < m.n_labels; ++a)
+        if (b[a] >= floor && a != present[i]) ranked_.push_back({-b[a], i * m.n_labels + a});
+    }
+    bool complete = true;
+    const std::size_t room = static_cast<std::size_t>(kCandidatesPerNode * m.n_nodes) + 8;
+    if (ranked_.size() > room) {
+      std::nth_element(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(room), ranked_.end());
+      ranked_.resize(room);
+      complete = false;
+    }
+    return list_candidates(m, present) && complete;
+  }
+
+  bool list_candidates(const Model& m, const std::vector<int>& present) {
+    Candidates& c = task_.work.candidates;
+    auto node_of = [&](const std::pair<float, int>& r) { return r.second / m.n_labels; };
+    std::sort(ranked_.begin(), ranked_.end(),
+              [&](const auto& x, const auto& y) { return node_of(x) != node_of(y) ? node_of(x) < node_of(y) : x < y; });
+    c.begin.assign(1, 0);
+    c.label.clear();
+    bool complete = true;
+    std::size_t k = 0;
+    for (int i = 0; i < m.n_nodes; ++i) {
+      c.label.push_back(present[i]);
+      for (; k < ranked_.size() && node_of(ranked_[k]) == i; ++k) {
+        if (static_cast<int>(c.label.size()) - c.begin[i] < kMaxPerNode)
+          c.label.push_back(ranked_[k].second % m.n_labels);
+        else
+          complete = false;
+      }
+      c.begin.push_back(static_cast<int>(c.label.size()));
+    }
+    return complete;
+  }
+
+  // The same with the best labels of each node only: a fraction of the work, and no bound.
+  void search_restricted() {
+    Model& small = task_.work.restricted;
+    small.restrict_to(model_, kRestricted, best_labels());
+    Relaxation<T> relaxation(task_, small);
+    iterate(relaxation, kRestrictedIterations);
+    search(relaxation, small, false);
+    small.return_messages(model_);
+  }
+
+  std::vector<int> best_labels() {
+    const Model& m = model_;
+    std::vector<int> best, order(m.n_labels);
+    best.reserve(static_cast<std::size_t>(m.n_nodes) * kRestricted);
+    for (int i = 0; i < m.n_nodes; ++i) {
+      const float* b = relaxation_.belief.data() + static_cast<std::size_t>(i) * m.stride;
+      const int present = task_.out.labels[m.node[i]];
+      std::iota(order.begin(), order.end(), 0);
+      std::swap(order[0], order[present]);
+      std::partial_sort(order.begin() + 1, order.begin() + kRestricted, order.end(),
+                        [&](int x, int y) { return b[x] > b[y]; });
+      best.insert(best.end(), order.begin(), order.begin() + kRestricted);
+    }
+    return best;
+  }
+
+  // The relaxation is far from tight: max-product, then exact search and forests from its best labelling.
+  void search_without_bound() {
+    const double bound = relaxation_.certified();
+    relaxation_.start_max_product();
+    for (int k = 0; k < 10; ++k) {
+      if (k) relaxation_.max_product_sweep(kDamping);
+      relaxation_.max_product_sweep(kDamping, k == 9);
+    }
+    polish_by_icm(task_, model_);
+    for (int k = 0; k < 3; ++k) {
+      choose_candidates(relaxation_.belief, model_, task_.gap());
+      eliminate(model_);
+      task_.offer(model_, task_.work.by_position);
+    }
+    improve_forests();
+    task_.out.bound = bound;
+    proved_ = true;
+  }
+
+  void improve_forests() {
+    LocalSearch& search = task_.work.local_search;
+    task_.incumbent(model_, task_.work.by_position);
+    search.start(model_, task_.work.by_position);
+    ForestBuilder builder;
+    Forest forest;
+    for (int moves = 0, failures = 0; moves < 200 && failures < 10; ++moves) {
+      task_.interrupt.check();
+      builder.build(model_, random_, forest);
+      failures = search.optimise(forest) ? 0 : failures + 1;
+    }
+    task_.offer(model_, search.labels);
+  }
+};
+
+}  // namespace neuralfactors

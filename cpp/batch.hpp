@@ -1,0 +1,159 @@
+// Many problems at once: threads over graphs, results that do not depend on the number of threads.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "interrupt.hpp"
+#include "solver.hpp"
+
+namespace neuralfactors {
+
+// Graph g has nodes node_ptr[g] .. node_ptr[g + 1] - 1 and edges edge_ptr[g] .. edge_ptr[g + 1] - 1.
+template <class T>
+struct Batch {
+  const T* unary = nullptr;
+  const T* interaction = nullptr;
+  const std::int64_t* edges = nullptr;
+  const std::int64_t* node_ptr = nullptr;
+  const std::int64_t* edge_ptr = nullptr;
+  const std::int64_t* init = nullptr;  // may be null
+  int n_graphs = 0;
+  int n_labels = 0;
+
+  Input<T> graph(int g) const {
+    const std::size_t n_labels_ = n_labels;
+    return {unary + node_ptr[g] * n_labels_,
+            interaction + edge_ptr[g] * n_labels_ * n_labels_,
+            edges + 2 * edge_ptr[g],
+            node_ptr[g],
+            static_cast<int>(node_ptr[g + 1] - node_ptr[g]),
+            static_cast<int>(edge_ptr[g + 1] - edge_ptr[g]),
+            n_labels};
+  }
+};
+
+// Where the results go, in arrays the caller made.
+struct BatchOutcome {
+  std::int64_t* labels = nullptr;      // (V)
+  double* score = nullptr;             // (G)
+  double* bound = nullptr;             // (G)
+  std::int8_t* status = nullptr;       // (G)
+  std::int32_t* iterations = nullptr;  // (G)
+  double* reduced_costs = nullptr;     // (V, L) or null
+};
+
+// An exception, and the graph it is about.
+struct BatchError {
+  int graph;
+  std::exception_ptr what;
+};
+
+// Stops a worker when any other has failed, or when the caller's own interrupt (asked by the calling thread alone)
+// throws.
+class SharedStop : public Interrupt {
+ public:
+  SharedStop(const std::atomic<bool>& stop, Interrupt* caller) : stop_(stop), caller_(caller) {}
+  void check() override {
+    if (caller_) caller_->check();
+    if (stop_.load(std::memory_order_relaxed)) throw Interrupted{};
+  }
+
+ private:
+  const std::atomic<bool>& stop_;
+  Interrupt* caller_;
+};
+
+template <class T>
+class BatchSolver {
+ public:
+  BatchSolver(const Batch<T>& batch, const Options& options, const BatchOutcome& out)
+      : batch_(batch), options_(options), out_(out) {}
+
+  // Throws what the first failing graph threw, as a BatchError, or the interrupt's own exception.
+  void run(int n_threads, Interrupt& interrupt) {
+    n_threads = std::max(1, std::min(n_threads, batch_.n_graphs));
+    std::vector<std::thread> workers;
+    for (int k = 1; k < n_threads; ++k) workers.emplace_back([this] { work(nullptr); });
+    work(&interrupt);
+    for (std::thread& w : workers) w.join();
+    if (interrupted_) std::rethrow_exception(interrupted_);
+    if (error_.what) throw error_;
+  }
+
+ private:
+  const Batch<T>& batch_;
+  const Options& options_;
+  const BatchOutcome& out_;
+  std::atomic<int> next_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex mutex_;
+  BatchError error_{std::numeric_limits<int>::max(), nullptr};
+  std::exception_ptr interrupted_;
+
+  void work(Interrupt* caller) {
+    SharedStop stop(stop_, caller);
+    Solver<T> solver;
+    Outcome outcome;
+    for (int g = next_++; g < batch_.n_graphs && !stop_; g = next_++) {
+      try {
+        stop.check();
+        const std::int64_t* init = batch_.init ? batch_.init + batch_.node_ptr[g] : nullptr;
+        solver.solve(batch_.graph(g), init, options_, stop, outcome);
+        store(g, outcome);
+      } catch (const Interrupted&) {
+        return;
+      } catch (...) {
+        fail(g, caller);
+        return;
+      }
+    }
+  }
+
+  // Of several failures the one of the lowest graph counts: graphs are begun in order, so it has been begun by then.
+  void fail(int g, const Interrupt* caller) {
+    std::lock_guard<std::mutex> lock(mutex_);
+    stop_ = true;
+    if (caller && is_callers_own())
+      interrupted_ = std::current_exception();
+    else if (g < error_.graph)
+      error_ = {g, std::current_exception()};
+  }
+
+  // Whether the exception in hand came from the caller's interrupt and not from a solver.
+  static bool is_callers_own() {
+    try {
+      throw;
+    } catch (const EdgeFault&) {
+      return false;
+    } catch (const Survey::Fault&) {
+      return false;
+    } catch (const Unsuitable&) {
+      return false;
+    } catch (const std::bad_alloc&) {
+      return false;
+    } catch (...) {
+      return true;
+    }
+  }
+
+  void store(int g, const Outcome& outcome) {
+    std::copy(outcome.labels.begin(), outcome.labels.end(), out_.labels + batch_.node_ptr[g]);
+    out_.score[g] = outcome.score;
+    out_.bound[g] = outcome.bound;
+    out_.status[g] = static_cast<std::int8_t>(outcome.status);
+    out_.iterations[g] = outcome.iterations;
+    if (out_.reduced_costs)
+      std::copy(outcome.reduced_costs.begin(), outcome.reduced_costs.end(),
+                out_.reduced_costs + batch_.node_ptr[g] * batch_.n_labels);
+  }
+};
+
+}  // namespace neuralfactors

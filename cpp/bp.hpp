@@ -1,0 +1,27 @@
+// Method `bp`: damped max-product belief propagation, the best rounded labelling kept.
+#pragma once
+
+#include "relaxation.hpp"
+#include "task.hpp"
+#include "trws.hpp"
+
+namespace neuralfactors {
+
+constexpr float kDamping = 0.3f;
+
+template <class T>
+void solve_bp(Task<T>& task) {
+  const int budget = task.options.max_iterations ? task.options.max_iterations : 50;
+  Model& model = task.work.model;
+  model.build(task.problem, task.survey);
+  Relaxation<T> relaxation(task, model);
+  relaxation.start_max_product();
+  for (int k = 0, since = 0; k < budget && since < 10; ++k) {
+    since = relaxation.max_product_sweep(kDamping) ? 0 : since + 1;
+    relaxation.max_product_sweep(kDamping);
+    task.out.iterations = k + 1;
+  }
+  polish_by_icm(task, model);
+}
+
+}  // namespace neuralfactors

@@ -1,0 +1,54 @@
+// Method `icm`: iterated conditional modes, in double precision: each node in turn takes its best label given its
+// neighbours.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "problem.hpp"
+#include "task.hpp"
+
+namespace neuralfactors {
+
+// Best label of every row by itself; the first of equals.
+template <class T>
+void argmax_rows(const Problem<T>& p, std::vector<int>& labels) {
+  labels.resize(p.graph->n_nodes);
+  for (int i = 0; i < p.graph->n_nodes; ++i)
+    labels[i] = static_cast<int>(std::max_element(p.row(i), p.row(i) + p.n_labels) - p.row(i));
+}
+
+template <class T>
+void solve_icm(Task<T>& task) {
+  const Problem<T>& p = task.problem;
+  const int budget = task.options.max_iterations ? task.options.max_iterations : 100;
+  std::vector<int> labels;
+  if (task.out.labels.empty())
+    argmax_rows(p, labels);
+  else
+    labels = task.out.labels;
+  std::vector<double> score(p.n_labels);
+  bool changed = true;
+  for (int sweep = 0; sweep < budget && changed; ++sweep) {
+    task.interrupt.check();
+    changed = false;
+    for (int i = 0; i < p.graph->n_nodes; ++i) {
+      for (int a = 0; a < p.n_labels; ++a) score[a] = p.row(i)[a];
+      for (int k = p.graph->begin[i]; k < p.graph->begin[i + 1]; ++k) {
+        const Graph::Arc& arc = p.graph->arcs[k];
+        const int other = labels[arc.node];
+        for (int a = 0; a < p.n_labels; ++a)
+          score[a] += arc.from_tail ? p.at(arc.edge, a, other) : p.at(arc.edge, other, a);
+      }
+      const int best = static_cast<int>(std::max_element(score.begin(), score.end()) - score.begin());
+      if (score[best] > score[labels[i]]) {
+        labels[i] = best;
+        changed = true;
+      }
+    }
+    task.out.iterations = sweep + 1;
+  }
+  task.offer(labels);
+}
+
+}  // namespace neuralfactors

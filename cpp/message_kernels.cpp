@@ -1,0 +1,245 @@
+// Compiled once for each instruction set, NF_ISA naming the namespace. Includes nothing whose inline code could be
+// shared with other translation units: that would leak instructions that the machine may not have.
+#include "message_kernels.hpp"
+
+#include "simd.hpp"
+
+namespace neuralfactors {
+namespace {
+
+constexpr float kInfinity = __builtin_inff();
+
+// The kernels below are templates on the number NV of vectors in a row, so that accumulators stay in registers.
+// NV = 0 stands for "read it at run time".
+
+template <int NV>
+inline void max_rows(const float* table, int n_labels, int row, int nv, const float* h, float* out) {
+  constexpr int kBlock = NV ? NV : 4;
+  constexpr int kChains = kBlock == 1 ? 4 : kBlock == 2 ? 2 : 1;  // independent maxima hide the latency of short rows
+  for (int k0 = 0; k0 < nv; k0 += kBlock) {
+    const int width = NV ? NV : (nv - k0 < kBlock ? nv - k0 : kBlock);
+    Float8 best[kChains][kBlock];
+    for (auto& chain : best)
+      for (auto& b : chain) b = fill(-kInfinity);
+    int a = 0;
+    for (; a + kChains <= n_labels; a += kChains)
+      for (int c = 0; c < kChains; ++c) {
+        const Float8 ha = fill(h[a + c]);
+        const float* r = table + static_cast<std::size_t>(a + c) * row + k0 * kLanes;
+        for (int k = 0; k < width; ++k) best[c][k] = max(best[c][k], ha + load(r + k * kLanes));
+      }
+    for (; a < n_labels; ++a) {
+      const Float8 ha = fill(h[a]);
+      const float* r = table + static_cast<std::size_t>(a) * row + k0 * kLanes;
+      for (int k = 0; k < width; ++k) best[0][k] = max(best[0][k], ha + load(r + k * kLanes));
+    }
+    for (int k = 0; k < width; ++k) {
+      for (int c = 1; c < kChains; ++c) best[0][k] = max(best[0][k], best[c][k]);
+      store(out + (k0 + k) * kLanes, best[0][k]);
+    }
+  }
+}
+
+template <int NV>
+inline void max_columns(const float* table, int n_labels, int row, int nv, const float* h, float* out) {
+  for (int a0 = 0; a0 < n_labels; a0 += kLanes) {
+    const float* r[kLanes];
+    for (int k = 0; k < kLanes; ++k)
+      r[k] = table + static_cast<std::size_t>(a0 + k < n_labels ? a0 + k : n_labels - 1) * row;
+    Float8 best[kLanes];
+    const Float8 first = load(h);
+    for (int k = 0; k < kLanes; ++k) best[k] = first + load(r[k]);
+    for (int q = 1; q < (NV ? NV : nv); ++q) {
+      const Float8 hq = load(h + q * kLanes);
+      for (int k = 0; k < kLanes; ++k) best[k] = max(best[k], hq + load(r[k] + q * kLanes));
+    }
+    store(out + a0, reduce_max_each(best));
+  }
+}
+
+// `cap` is +inf where the last vector holds labels and -inf behind them.
+inline float max_of(const float* p, int nv, Float8 cap) {
+  Float8 m = min(load(p + (nv - 1) * kLanes), cap);
+  for (int k = 0; k + 1 < nv; ++k) m = max(m, load(p + k * kLanes));
+  return reduce_max(m);
+}
+
+inline void accumulate(float* sum, const float* p, int nv) {
+  for (int k = 0; k < nv; ++k) store(sum + k * kLanes, load(sum + k * kLanes) + load(p + k * kLanes));
+}
+
+inline int argmax(const float* p, int n) {
+  int best = 0;
+  for (int a = 1; a < n; ++a)
+    if (p[a] > p[best]) best = a;
+  return best;
+}
+
+// The edges of one direction of travel: "behind" have delivered their messages, "ahead" are still to be sent.
+struct Direction {
+  const int *behind_begin, *ahead_begin, *behind_node, *ahead_slot;
+  const float *from_behind, *from_ahead;
+  float* to_ahead;
+};
+
+template <int NV>
+double sweep(const Sweep& s, const SweepOptions& o) {
+  const int nv = NV ? NV : s.stride / kLanes, stride = nv * kLanes, n_labels = s.n_labels, row = s.table_row;
+  const Direction d =
+      o.forward ? Direction{s.in_begin, s.out_begin, s.earlier, s.in_slot, s.to_later, s.to_earlier, s.to_later}
+                : Direction{s.out_begin, s.in_begin, s.later, s.out_slot, s.to_earlier, s.to_later, s.to_earlier};
+  float *theta = s.scratch, *h = theta + stride, *message = h + stride, *rounded = message + stride;
+  alignas(32) float cap[kLanes];  // behind the last label, messages hold finite values that mean nothing
+  for (int k = 0; k < kLanes; ++k) cap[k] = (nv - 1) * kLanes + k < n_labels ? kInfinity : -kInfinity;
+  const Float8 lane_cap = load(cap), keep = fill(o.damping), take = fill(1 - o.damping);
+  double bound = 0;
+  for (int step = 0; step < s.n_nodes; ++step) {
+    const int i = o.forward ? step : s.n_nodes - 1 - step;
+    const float* unary = s.unary + static_cast<std::size_t>(i) * stride;
+    for (int k = 0; k < nv; ++k) store(theta + k * kLanes, load(unary + k * kLanes));
+    for (int q = d.ahead_begin[i]; q < d.ahead_begin[i + 1]; ++q)
+      accumulate(theta, d.from_ahead + static_cast<std::size_t>(q) * stride, nv);
+    if (o.round) {  // best label given the labels behind and the messages from ahead
+      for (int k = 0; k < nv; ++k) store(rounded + k * kLanes, load(theta + k * kLanes));
+      for (int q = d.behind_begin[i]; q < d.behind_begin[i + 1]; ++q) {
+        const int slot = o.forward ? s.out_slot[q] : q, label = s.labels[d.behind_node[q]];
+        if ((s.flipped[slot] != 0) != o.forward) {
+          accumulate(rounded, s.table[slot] + static_cast<std::size_t>(label) * row, nv);
+        } else {
+          const float* column = s.table[slot] + label;
+          for (int a = 0; a < n_labels; ++a) rounded[a] += column[static_cast<std::size_t>(a) * row];
+        }
+      }
+      s.labels[i] = argmax(rounded, n_labels);
+    }
+    for (int q = d.behind_begin[i]; q < d.behind_begin[i + 1]; ++q)
+      accumulate(theta, d.from_behind + static_cast<std::size_t>(q) * stride, nv);
+    const float top = max_of(theta, nv, lane_cap);
+    bound += top;
+    const Float8 shift = fill(top), weight = fill(s.weight[i]);
+    if (s.belief)
+      for (int k = 0; k < nv; ++k)
+        store(s.belief + static_cast<std::size_t>(i) * stride + k * kLanes, load(theta + k * kLanes) - shift);
+    for (int k = 0; k < nv; ++k) store(theta + k * kLanes, weight * (load(theta + k * kLanes) - shift));
+    for (int q = d.ahead_begin[i]; q < d.ahead_begin[i + 1]; ++q) {
+      const float* from = d.from_ahead + static_cast<std::size_t>(q) * stride;
+      for (int k = 0; k < nv; ++k) store(h + k * kLanes, load(theta + k * kLanes) - load(from + k * kLanes));
+      const int slot = o.forward ? q : s.out_slot[q];
+      if ((s.flipped[slot] != 0) != o.forward)
+        max_rows<NV>(s.table[slot], n_labels, row, nv, h, message);
+      else
+        max_columns<NV>(s.table[slot], n_labels, row, nv, h, message);
+      const float best = max_of(message, nv, lane_cap);
+      bound += best;
+      const Float8 level = fill(best);
+      float* to = d.to_ahead + static_cast<std::size_t>(d.ahead_slot[q]) * stride;
+      if (o.damping > 0) {
+        for (int k = 0; k < nv; ++k)
+          store(to + k * kLanes, take * (load(message + k * kLanes) - level) + keep * load(to + k * kLanes));
+      } else {
+        for (int k = 0; k < nv; ++k) store(to + k * kLanes, load(message + k * kLanes) - level);
+      }
+    }
+  }
+  return bound;
+}
+
+double sweep_any(const Sweep& s, const SweepOptions& o) {
+  switch (s.stride / kLanes) {
+    case 1:
+      return sweep<1>(s, o);
+    case 2:
+      return sweep<2>(s, o);
+    case 3:
+      return sweep<3>(s, o);
+    case 4:
+      return sweep<4>(s, o);
+    case 5:
+      return sweep<5>(s, o);
+    case 6:
+      return sweep<6>(s, o);
+    default:
+      return sweep<0>(s, o);
+  }
+}
+
+void max_rows_any(const float* table, int n_labels, int row, const float* h, float* out) {
+  const int nv = (n_labels + kLanes - 1) / kLanes;
+  switch (nv) {
+    case 1:
+      return max_rows<1>(table, n_labels, row, nv, h, out);
+    case 2:
+      return max_rows<2>(table, n_labels, row, nv, h, out);
+    case 3:
+      return max_rows<3>(table, n_labels, row, nv, h, out);
+    default:
+      return max_rows<0>(table, n_labels, row, nv, h, out);
+  }
+}
+
+void max_columns_any(const float* table, int n_labels, int row, const float* h, float* out) {
+  const int nv = (n_labels + kLanes - 1) / kLanes;
+  switch (nv) {
+    case 1:
+      return max_columns<1>(table, n_labels, row, nv, h, out);
+    case 2:
+      return max_columns<2>(table, n_labels, row, nv, h, out);
+    case 3:
+      return max_columns<3>(table, n_labels, row, nv, h, out);
+    default:
+      return max_columns<0>(table, n_labels, row, nv, h, out);
+  }
+}
+
+template <class T>
+double max_of_table(const T* table, int n_labels, const double* row_term, const double* column_term) {
+  constexpr int kBlock = 24;
+  double best = -kInfinity;
+  for (int b0 = 0; b0 < n_labels; b0 += kBlock) {
+    const int width = n_labels - b0 < kBlock ? n_labels - b0 : kBlock;
+    double column[kBlock];
+    for (double& c : column) c = -kInfinity;
+    for (int a = 0; a < n_labels; ++a) {
+      const T* r = table + static_cast<std::size_t>(a) * n_labels + b0;
+      const double term = row_term[a];
+      for (int b = 0; b < width; ++b) {
+        const double x = term + r[b];
+        column[b] = x > column[b] ? x : column[b];
+      }
+    }
+    for (int b = 0; b < width; ++b) {
+      const double x = column[b] + column_term[b0 + b];
+      best = x > best ? x : best;
+    }
+  }
+  return best;
+}
+
+Spread spread(const float* values, std::size_t n) {
+  Float8 low = fill(kInfinity), high = fill(-kInfinity), sum = fill(0);
+  std::size_t k = 0;
+  for (; k + kLanes <= n; k += kLanes) {
+    const Float8 x = load(values + k);
+    low = min(low, x);
+    high = max(high, x);
+    sum = sum + x;
+  }
+  alignas(32) float lane[kLanes];
+  store(lane, sum);
+  Spread r{-reduce_max(fill(0) - low), reduce_max(high), 0};
+  for (float x : lane) r.sum += x;
+  for (; k < n; ++k) {
+    r.min = values[k] < r.min ? values[k] : r.min;
+    r.max = values[k] > r.max ? values[k] : r.max;
+    r.sum += values[k];
+  }
+  return r;
+}
+
+}  // namespace
+
+namespace NF_ISA {
+const Kernels kernels{sweep_any, max_rows_any, max_columns_any, max_of_table<float>, max_of_table<double>, spread};
+}
+
+}  // namespace neuralfactors

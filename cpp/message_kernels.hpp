@@ -1,0 +1,76 @@
+// The inner loops, compiled once for each instruction set and chosen when the module is loaded.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace neuralfactors {
+
+constexpr int kLanes = 8;  // rows of labels are padded to a multiple of this
+
+// What a sweep reads and writes. Nodes are numbered in sweep order; an edge goes from its earlier to its later end and
+// has a slot in two orders: `out`, sorted by the earlier end, and `in`, sorted by the later one. L labels, padded to S
+// lanes.
+struct Sweep {
+  int n_nodes = 0;
+  int n_labels = 0;
+  int stride = 0;                         // S
+  int table_row = 0;                      // floats from one row of a table to the next, >= n_labels
+  const float* unary = nullptr;           // (V, S); padding is -inf
+  const float* const* table = nullptr;    // (E) by out slot; a row may be read up to S floats from its start
+  const std::uint8_t* flipped = nullptr;  // (E) by out slot: rows are the labels of the later end
+  const int* out_begin = nullptr;         // (V + 1)
+  const int* in_begin = nullptr;          // (V + 1)
+  const int* in_slot = nullptr;           // (E) by out slot
+  const int* out_slot = nullptr;          // (E) by in slot
+  const int* later = nullptr;             // (E) by out slot
+  const int* earlier = nullptr;           // (E) by in slot
+  const float* weight = nullptr;          // (V) share of a node's belief that each edge ahead of it receives
+  float* to_earlier = nullptr;            // (E, S) by out slot
+  float* to_later = nullptr;              // (E, S) by in slot
+  int* labels = nullptr;                  // (V) labelling made on the way, when rounding
+  float* belief = nullptr;                // (V, S) unary + messages, maximum 0, before a node sends; may be null
+  float* scratch = nullptr;               // (4 S)
+};
+
+struct SweepOptions {
+  bool forward = true;
+  bool round = false;
+  float damping = 0;  // share of the old message that is kept
+};
+
+struct Spread {
+  float min, max, sum;
+};
+
+struct Kernels {
+  // One pass of sequential message passing; returns the dual bound that holds after it (if the weights are TRW-S's).
+  double (*sweep)(const Sweep&, const SweepOptions&);
+  // out[b] = max_a table[a, b] + h[a], and out[a] = max_b table[a, b] + h[b]; h and out have S lanes, h's padding is
+  // -inf.
+  void (*max_over_rows)(const float* table, int n_labels, int row, const float* h, float* out);
+  void (*max_over_columns)(const float* table, int n_labels, int row, const float* h, float* out);
+  // max_ab table[a, b] + row_term[a] + column_term[b] in double precision.
+  double (*max_of_table)(const float* table, int n_labels, const double* row_term, const double* column_term);
+  double (*max_of_table64)(const double* table, int n_labels, const double* row_term, const double* column_term);
+  // Minimum, maximum and sum of n floats; a NaN or an infinity anywhere makes the sum not finite.
+  Spread (*spread)(const float* values, std::size_t n);
+};
+
+namespace baseline {
+extern const Kernels kernels;
+}
+namespace avx2 {
+extern const Kernels kernels;
+}
+
+// The kernels for the machine this runs on.
+inline const Kernels& kernels() {
+#if defined(NF_HAVE_AVX2)
+  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  if (has_avx2) return avx2::kernels;
+#endif
+  return baseline::kernels;
+}
+
+}  // namespace neuralfactors

@@ -1,0 +1,36 @@
+// What is asked of a solver and what comes back.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace neuralfactors {
+
+enum class Method { automatic, alpha_expansion, trws, bp, icm, tree, maxflow, exhaustive };
+
+enum class Status : std::int8_t {
+  optimal,      // proved: the bound is within the tolerance of the score
+  approximate,  // an allowed labelling, no proof
+  infeasible,   // proved: every labelling is forbidden
+  unresolved,   // no allowed labelling was found, nor a proof that there is none
+};
+
+struct Options {
+  Method method = Method::automatic;
+  double tolerance = 1e-4;  // of the gap between bound and score, relative to Survey::scale
+  int max_iterations = 0;   // 0: the method's own budget
+  std::uint64_t seed = 0;
+  bool reduced_costs = false;
+};
+
+struct Outcome {
+  std::vector<int> labels;  // (V)
+  double score = -std::numeric_limits<double>::infinity();
+  double bound = std::numeric_limits<double>::infinity();
+  Status status = Status::approximate;
+  int iterations = 0;
+  std::vector<double> reduced_costs;  // (V, L) when asked for
+};
+
+}  // namespace neuralfactors

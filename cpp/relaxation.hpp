@@ -1,0 +1,63 @@
+// Sequential message passing over a model: TRW-S, whose bound never rises, or damped max-product.
+#pragma once
+
+#include <algorithm>
+#include <vector>
+
+#include "certificate.hpp"
+#include "message_kernels.hpp"
+#include "task.hpp"
+
+namespace neuralfactors {
+
+template <class T>
+class Relaxation {
+ public:
+  std::vector<float> belief;  // (V, S) by position, from the last sweep that kept them: 0 for the best label of a node
+
+  Relaxation(Task<T>& task, Model& model) : task_(task), model_(model) { labels_.assign(model.n_nodes, 0); }
+
+  const Model& model() const { return model_; }
+  bool next_is_forward() const { return forward_; }
+
+  // The next TRW-S sweep, forward and backward in turn. Rounding offers a labelling; returns whether it was an
+  // improvement.
+  bool sweep(bool round, bool keep_belief = false) {
+    bound_before_ = task_.out.bound;
+    const bool improved = pass(round, keep_belief, 0);
+    if (model_.label_of.empty()) task_.tighten(model_.unit * kernel_bound_ + model_.offset + task_.survey.rounding());
+    return improved;
+  }
+
+  // From here on max-product: messages start anew, and no bound comes of them.
+  void start_max_product() {
+    std::fill(model_.weight.begin(), model_.weight.end(), 1.f);
+    model_.reset_messages();
+    forward_ = true;
+  }
+  bool max_product_sweep(float damping, bool keep_belief = false) { return pass(forward_, keep_belief, damping); }
+
+  // The bound that holds for the messages as they are, in double precision; meant for TRW-S on the whole problem.
+  double certified() const { return certified_bound(task_.problem, model_, !forward_); }
+
+  // No labelling in which a node has a label of belief b scores more than this plus b (times the model's unit).
+  double bound_of_belief() const { return bound_before_; }
+
+ private:
+  Task<T>& task_;
+  Model& model_;
+  std::vector<int> labels_;  // by position
+  double kernel_bound_ = 0, bound_before_ = 0;
+  bool forward_ = true;  // direction of the next sweep
+
+  bool pass(bool round, bool keep_belief, float damping) {
+    task_.interrupt.check();
+    if (keep_belief) belief.resize(model_.unary.size());
+    const Sweep view = model_.sweep(labels_.data(), keep_belief ? belief.data() : nullptr);
+    kernel_bound_ = kernels().sweep(view, {forward_, round, damping});
+    forward_ = !forward_;
+    return round && task_.offer(model_, labels_);
+  }
+};
+
+}  // namespace neuralfactors

@@ -1,0 +1,136 @@
+// One problem from the caller's arrays to an outcome: preparation, the method asked for, the verdict.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "auto.hpp"
+#include "binary_cut.hpp"
+#include "bp.hpp"
+#include "exhaustive.hpp"
+#include "icm.hpp"
+#include "options.hpp"
+#include "prepare.hpp"
+#include "task.hpp"
+#include "tree.hpp"
+#include "trws.hpp"
+
+namespace neuralfactors {
+
+// The method cannot take this problem; the text says why.
+struct Unsuitable : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+template <class T>
+class Solver {
+ public:
+  // init is (V) or null. Throws EdgeFault, Survey::Fault, Unsuitable or Interrupted.
+  void solve(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt, Outcome& out) {
+    prepared_.build(in);
+    out = Outcome{};
+    Task<T> task{prepared_.finite, prepared_.survey, options, interrupt, work_, out};
+    if (init) task.offer(std::vector<int>(init, init + in.n_nodes));
+    out.bound = prepared_.survey.top;
+    if (prepared_.hopeless) {
+      out.labels.assign(in.n_nodes, 0);
+      out.bound = -std::numeric_limits<double>::infinity();
+      if (options.reduced_costs) out.reduced_costs.assign(static_cast<std::size_t>(in.n_nodes) * in.n_labels, 0);
+    } else {
+      dispatch(task);
+    }
+    judge(task);
+  }
+
+ private:
+  Prepared<T> prepared_;
+  Workspace work_;
+  TreeSolver tree_;
+  BinaryCut cut_;
+
+  void dispatch(Task<T>& task) {
+    switch (task.options.method) {
+      case Method::automatic:
+        return solve_auto(task);
+      case Method::alpha_expansion:
+        return solve_expansion(task);
+      case Method::trws:
+        return solve_trws(task);
+      case Method::bp:
+        return solve_bp(task);
+      case Method::icm:
+        return solve_icm(task);
+      case Method::tree:
+        if (!tree_.order(*task.problem.graph))
+          throw Unsuitable("method 'tree' needs a graph without cycles, but this one has a cycle");
+        return solve_tree(task);
+      case Method::maxflow:
+        if (task.problem.n_labels > 2)
+          throw Unsuitable("method 'maxflow' needs at most 2 labels, got " + std::to_string(task.problem.n_labels));
+        if (!try_binary(task))
+          throw Unsuitable(
+              "method 'maxflow' needs submodular tables (up to swapping the labels of some nodes), but these are not");
+        return;
+      case Method::exhaustive:
+        if (!can_exhaust(task.problem.graph->n_nodes, task.problem.n_labels))
+          throw Unsuitable("method 'exhaustive' takes at most 1e8 labellings, but this problem has more");
+        Task<T> exact{prepared_.problem, task.survey, task.options, task.interrupt, task.work, task.out};
+        return solve_exhaustive(exact);
+    }
+  }
+
+  void solve_auto(Task<T>& task) {
+    if (tree_.order(*task.problem.graph)) return solve_tree(task);
+    if (task.problem.n_labels <= 2 && !task.options.reduced_costs && try_binary(task)) return;
+    AutoSearch<T>(task).run();
+  }
+
+  void solve_tree(Task<T>& task) {
+    std::vector<int>& labels = task.work.by_node;
+    tree_.solve(prepared_.problem, labels, task.interrupt);
+    task.out.labels = labels;
+    task.out.score = task.problem.score(labels.data());
+    task.out.bound = task.out.score;
+    task.out.iterations = 1;
+    if (task.options.reduced_costs) tree_.reduced_costs(prepared_.problem, task.out.reduced_costs);
+  }
+
+  bool try_binary(Task<T>& task) {
+    std::vector<int>& labels = task.work.by_node;
+    if (task.problem.n_labels < 2)
+      labels.assign(task.problem.graph->n_nodes, 0);
+    else if (!cut_.solve(task.problem, labels, task.interrupt))
+      return false;
+    task.offer(labels);
+    task.out.bound = task.out.score;
+    task.out.iterations = 1;
+    return true;
+  }
+
+  void solve_expansion(Task<T>& task) {
+    if (task.out.labels.empty()) solve_icm(task);
+    std::vector<int> labels = task.out.labels;
+    const int sweeps = task.options.max_iterations ? task.options.max_iterations : 100;
+    task.out.iterations = work_.expansion.run(task.problem, labels, sweeps, task.interrupt);
+    task.offer(labels);
+  }
+
+  // Score in terms of what was asked, and what is proved.
+  void judge(Task<T>& task) {
+    Outcome& out = task.out;
+    out.score = prepared_.problem.score(out.labels.data());
+    const bool allowed = out.score > -std::numeric_limits<double>::infinity();
+    if (!allowed) {
+      const bool none = prepared_.hopeless || out.bound < prepared_.least_allowed;
+      out.status = none ? Status::infeasible : Status::unresolved;
+      if (none) out.bound = out.score;
+      return;
+    }
+    out.bound = std::max(out.bound, out.score);  // only rounding can put it below
+    out.status = task.closed() ? Status::optimal : Status::approximate;
+  }
+};
+
+}  // namespace neuralfactors

@@ -1,0 +1,112 @@
+"""What inference returns: a labelling, its score, and what is proved about it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, cast, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+Status = Literal["optimal", "approximate", "infeasible", "unresolved"]
+STATUSES: tuple[Status, ...] = get_args(Status)  # in the kernel's order
+
+
+@dataclass(frozen=True)
+class Result:
+    """A labelling of one graph with its certificate.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_nodes,)
+        The best labelling found.
+    score : float
+        Its compatibility g(x, y); -inf if it uses a forbidden entry.
+    bound : float
+        No labelling scores more than this.
+    status : str
+        "optimal": proved, the gap is within the tolerance; "approximate": an allowed labelling without a proof;
+        "infeasible": proved, every labelling is forbidden; "unresolved": no allowed labelling was found, nor a proof
+        that there is none.
+    iterations : int
+        Sweeps, or moves for alpha-expansion.
+    reduced_costs : ndarray of shape (n_nodes, n_labels) or None
+        No labelling in which node i has label a scores more than `bound - reduced_costs[i, a]`: large values for all
+        labels but one mean confidence in that one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from neuralfactors.inference import solve
+    >>> r = solve(np.array([[0.0, 1.0], [0.2, 0.0]]), np.eye(2)[None], np.array([[0, 1]]))
+    >>> r.labels, r.score, r.status
+    (array([1, 1]), 2.0, 'optimal')
+    """
+
+    labels: NDArray[np.int64]
+    score: float
+    bound: float
+    status: Status
+    iterations: int = 0
+    reduced_costs: NDArray[np.float64] | None = None
+
+    @property
+    def gap(self) -> float:
+        """How much better than `score` a labelling could be: `bound - score`, 0 where every labelling is forbidden."""
+        return 0.0 if self.status == "infeasible" else self.bound - self.score
+
+
+@dataclass(frozen=True)
+class BatchResult:
+    """Labellings of the graphs of a batch; `rs[g]` is the `Result` of graph g.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (n_nodes,)
+        Labels of all nodes of the batch.
+    score, bound : ndarray of shape (n_graphs,)
+        As in `Result`, graph by graph.
+    status : ndarray of str of shape (n_graphs,)
+        As in `Result`, graph by graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from neuralfactors.inference import solve_batch
+    >>> unary = np.array([[0.0, 1.0], [0.2, 0.0], [3.0, 0.0]])
+    >>> rs = solve_batch(unary, np.eye(2)[None], np.array([[0, 1]]), node_ptr=[0, 2, 3], edge_ptr=[0, 1, 1])
+    >>> len(rs), rs.labels, rs[1].score
+    (2, array([1, 1, 0]), 3.0)
+    """
+
+    labels: NDArray[np.int64]
+    score: NDArray[np.float64]
+    bound: NDArray[np.float64]
+    status: NDArray[np.str_]
+    iterations: NDArray[np.int32]
+    node_ptr: NDArray[np.int64]
+    reduced_costs: NDArray[np.float64] | None = None
+
+    def __len__(self) -> int:
+        return len(self.score)
+
+    def __getitem__(self, g: int) -> Result:
+        if not -len(self) <= g < len(self):
+            raise IndexError(f"graph {g} is not among the {len(self)} of this batch")
+        g %= len(self)
+        nodes = slice(self.node_ptr[g], self.node_ptr[g + 1])
+        return Result(
+            labels=self.labels[nodes],
+            score=float(self.score[g]),
+            bound=float(self.bound[g]),
+            status=cast(Status, str(self.status[g])),
+            iterations=int(self.iterations[g]),
+            reduced_costs=None if self.reduced_costs is None else self.reduced_costs[nodes],
+        )
+
+    def __iter__(self) -> Iterator[Result]:
+        return (self[g] for g in range(len(self)))
+
+    @property
+    def gap(self) -> NDArray[np.float64]:
+        """How much better than `score` a labelling could be, graph by graph."""
+        return np.array([r.gap for r in self])

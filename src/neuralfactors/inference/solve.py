@@ -1,0 +1,154 @@
+"""The one place that turns the name of a method into a solver."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from neuralfactors.inference import validate
+from neuralfactors.inference.kernel import solve_in_kernel
+from neuralfactors.inference.result import BatchResult, Result
+
+METHODS = ("auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exact", "exhaustive")
+_WITH_REDUCED_COSTS = ("auto", "trws", "tree")
+
+
+def solve(
+    unary: ArrayLike,
+    interaction: ArrayLike,
+    edges: ArrayLike,
+    method: str = "auto",
+    init: ArrayLike | None = None,
+    tol: float = 1e-4,
+    random_state: int | np.random.Generator | None = 0,
+    *,
+    factors: Sequence[tuple[ArrayLike, ArrayLike]] | None = None,
+    max_iter: int | None = None,
+    reduced_costs: bool = False,
+) -> Result:
+    """The labelling y of highest score Σᵢ unary[i, yᵢ] + Σₑ interaction[e, yᵤ, yᵥ], with a certificate; Eq. (1).
+
+    Parameters
+    ----------
+    unary : array of shape (n_nodes, n_labels), float32 or float64
+        Scores of the labels of each node; higher is better, -inf forbids a label.
+    interaction : array of shape (n_edges, n_labels, n_labels)
+        Scores of the label pairs of each edge (u, v): axis 0 is the label of u. -inf forbids a pair.
+    edges : array of integers of shape (n_edges, 2)
+        Node numbers. Parallel edges add up, self-loops count for their node, no order is needed.
+    method : str, default "auto"
+        - "auto": exact on forests and on two labels with submodular tables; otherwise relaxation and exact search in
+          turn until `tol` is reached or more effort does not pay.
+        - "alpha-expansion": expansion moves by roof duality (QPBO), never below its start.
+        - "trws": sequential tree-reweighted message passing, with a dual bound.
+        - "bp": damped max-product belief propagation. "icm": single-node moves.
+        - "tree": dynamic programming, for graphs without cycles. "maxflow": minimum cut, for two labels.
+        - "exact": relaxation, pruning, then integer programming (needs `neuralfactors[exact]`).
+        - "exhaustive": every labelling is tried.
+    init : array of shape (n_nodes,), optional
+        Labelling to start from; the result is never below it.
+    tol : float, default 1e-4
+        The status is "optimal" when bound - score is at most `tol` times the gain of the best entry of every row and
+        table over their mean. Below about 1e-6 only the exact methods get there: the others pass float32 messages.
+    random_state : int, Generator or None, default 0
+        Seed of the random moves; None for a fresh one.
+    factors : list of (nodes, table), optional
+        Further factors over any number Q of nodes, with a table of n_labels ** Q scores each.
+    max_iter : int, optional
+        Iterations in place of the method's own budget.
+    reduced_costs : bool, default False
+        Whether to return a bound for each label of each node ("auto", "trws" and "tree").
+
+    Returns
+    -------
+    Result
+        labels, score, bound, gap, status.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unary = np.array([[0.0, 1.0], [0.2, 0.0], [0.4, 0.0]])
+    >>> r = solve(unary, np.stack([np.eye(2)] * 3), np.array([[0, 1], [1, 2], [2, 0]]))
+    >>> r.labels, r.score, r.bound, r.status
+    (array([1, 1, 1]), 4.0, 4.0, 'optimal')
+    """
+    problem = validate.check_problem(unary, interaction, edges)
+    options = _options(method, tol, random_state, max_iter, reduced_costs)
+    start = validate.check_init(init, problem)
+    if factors:
+        from neuralfactors.inference.higher_order import solve_factors
+
+        return solve_factors(problem, factors, init=start, **options)
+    if method == "exact":
+        from neuralfactors.inference.exact import solve_exact
+
+        return solve_exact(problem, init=start, tol=options["tol"])
+    return solve_in_kernel(problem, start, n_threads=1, **options)[0]
+
+
+def solve_batch(
+    unary: ArrayLike,
+    interaction: ArrayLike,
+    edges: ArrayLike,
+    node_ptr: ArrayLike,
+    edge_ptr: ArrayLike,
+    n_threads: int | None = None,
+    *,
+    method: str = "auto",
+    init: ArrayLike | None = None,
+    tol: float = 1e-4,
+    random_state: int | np.random.Generator | None = 0,
+    max_iter: int | None = None,
+    reduced_costs: bool = False,
+) -> BatchResult:
+    """Labellings of many graphs at once; threads over graphs, the GIL released, the same result for any `n_threads`.
+
+    Parameters
+    ----------
+    unary, interaction, edges, method, init, tol, random_state, max_iter, reduced_costs
+        As in `solve`, the graphs one after the other; `edges` holds node numbers of the whole batch.
+    node_ptr, edge_ptr : arrays of integers of shape (n_graphs + 1,)
+        Graph g has the nodes node_ptr[g] to node_ptr[g + 1] - 1, and edges likewise.
+    n_threads : int, optional
+        Default: as many as this process may use.
+
+    Returns
+    -------
+    BatchResult
+        `rs[g]` is what `solve` returns for graph g alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> unary = np.array([[0.0, 1.0], [0.2, 0.0], [3.0, 0.0], [0.0, 1.0]])
+    >>> tables = np.stack([np.eye(2), 5 * np.eye(2)])
+    >>> solve_batch(unary, tables, np.array([[0, 1], [2, 3]]), node_ptr=[0, 2, 4], edge_ptr=[0, 1, 2]).labels
+    array([1, 1, 0, 0])
+    """
+    problem = validate.check_problem(unary, interaction, edges, node_ptr, edge_ptr)
+    if len(problem.node_ptr) != len(problem.edge_ptr):
+        raise ValueError(
+            f"node_ptr and edge_ptr must have the same length, got {len(problem.node_ptr)} and {len(problem.edge_ptr)}"
+        )
+    options = _options(method, tol, random_state, max_iter, reduced_costs)
+    start = validate.check_init(init, problem)
+    if method == "exact":
+        raise ValueError("solve_batch has no method 'exact': call solve for each graph")
+    return solve_in_kernel(problem, start, n_threads=validate.check_threads(n_threads), **options)
+
+
+def _options(
+    method: str, tol: float, random_state: int | np.random.Generator | None, max_iter: int | None, reduced_costs: bool
+) -> dict[str, Any]:
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if reduced_costs and method not in _WITH_REDUCED_COSTS:
+        raise ValueError(f"reduced_costs need method {', '.join(_WITH_REDUCED_COSTS)}, got {method!r}")
+    return {
+        "method": method,
+        "tol": validate.check_tol(tol),
+        "seed": validate.check_seed(random_state),
+        "max_iter": validate.check_max_iter(max_iter),
+        "reduced_costs": bool(reduced_costs),
+    }

@@ -1,0 +1,145 @@
+"""Arguments of the solvers, checked once: what comes out of here is contiguous, typed and of matching shape."""
+
+import math
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Scores = NDArray[np.float32] | NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Scores of a batch of graphs over one set of labels, as the kernels take them."""
+
+    unary: Scores  # (V, L)
+    interaction: Scores  # (E, L, L)
+    edges: NDArray[np.int64]  # (E, 2)
+    node_ptr: NDArray[np.int64]  # (G + 1,)
+    edge_ptr: NDArray[np.int64]  # (G + 1,)
+
+    @property
+    def n_nodes(self) -> int:
+        return self.unary.shape[0]
+
+    @property
+    def n_labels(self) -> int:
+        return self.unary.shape[1]
+
+
+def check_problem(
+    unary: ArrayLike,
+    interaction: ArrayLike,
+    edges: ArrayLike,
+    node_ptr: ArrayLike | None = None,
+    edge_ptr: ArrayLike | None = None,
+) -> Problem:
+    """A `Problem` from the caller's arrays, which are not copied if they are C-contiguous and of one float type."""
+    u, p = _scores(unary, "unary"), _scores(interaction, "interaction")
+    if u.ndim != 2 or u.shape[1] == 0:
+        raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
+    e = _edges(edges)
+    n_labels = u.shape[1]
+    if p.size == 0 and len(e) == 0:
+        p = p.reshape(0, n_labels, n_labels)
+    if p.shape != (len(e), n_labels, n_labels):
+        raise ValueError(
+            f"interaction must have the shape (n_edges, n_labels, n_labels) = {(len(e), n_labels, n_labels)}, got {p.shape}"
+        )
+    dtype = np.result_type(u, p)
+    return Problem(
+        unary=np.ascontiguousarray(u, dtype),
+        interaction=np.ascontiguousarray(p, dtype),
+        edges=e,
+        node_ptr=_pointers(node_ptr, len(u), "node_ptr", "nodes"),
+        edge_ptr=_pointers(edge_ptr, len(e), "edge_ptr", "edges"),
+    )
+
+
+def check_init(init: ArrayLike | None, problem: Problem) -> NDArray[np.int64] | None:
+    """Starting labels, one for each node, or None."""
+    if init is None:
+        return None
+    labels = np.asarray(init)
+    if labels.size == 0:
+        labels = labels.astype(np.int64)
+    if labels.shape != (problem.n_nodes,) or labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"init must hold an integer label for each of the {problem.n_nodes} nodes, "
+            f"got the shape {labels.shape} and type {labels.dtype}"
+        )
+    wrong = np.flatnonzero((labels < 0) | (labels >= problem.n_labels))
+    if len(wrong):
+        raise ValueError(f"init[{wrong[0]}] is {labels[wrong[0]]}, but labels run from 0 to {problem.n_labels - 1}")
+    return np.ascontiguousarray(labels, np.int64)
+
+
+def check_tol(tol: float) -> float:
+    """A tolerance: a finite number, at least 0."""
+    if not isinstance(tol, (int, float, np.floating)) or not math.isfinite(tol) or tol < 0:
+        raise ValueError(f"tol must be a finite number, at least 0, got {tol!r}")
+    return float(tol)
+
+
+def check_max_iter(max_iter: int | None) -> int:
+    """A number of iterations; 0 stands for the method's own budget."""
+    if max_iter is None:
+        return 0
+    return _count(max_iter, "max_iter")
+
+
+def check_threads(n_threads: int | None) -> int:
+    """A number of threads; None stands for the processors this process may use."""
+    if n_threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return _count(n_threads, "n_threads")
+
+
+def check_seed(random_state: int | np.random.Generator | None) -> int:
+    """A seed for the kernels, fresh each time for None."""
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**63))
+    if random_state is None:
+        return int(np.random.default_rng().integers(2**63))
+    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and 0 <= random_state < 2**63:
+        return int(random_state)
+    raise ValueError(f"random_state must be None, a numpy Generator or an integer from 0 to 2**63 - 1, got {random_state!r}")
+
+
+def _scores(values: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of numbers, but its rows differ in length") from error
+    if array.dtype not in (np.float32, np.float64):
+        raise ValueError(f"{name} must be of type float32 or float64, got {array.dtype}")
+    return array
+
+
+def _edges(edges: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(edges)
+    if array.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise ValueError(f"edges must be integers of the shape (n_edges, 2), got the shape {array.shape} and type {array.dtype}")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _pointers(ptr: ArrayLike | None, n_rows: int, name: str, rows: str) -> NDArray[np.int64]:
+    if ptr is None:
+        return np.array([0, n_rows])
+    array = np.asarray(ptr)
+    if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a vector of integers, got the shape {array.shape} and type {array.dtype}")
+    if array[0] != 0 or array[-1] != n_rows or (np.diff(array.astype(np.int64)) < 0).any():
+        raise ValueError(f"{name} must rise from 0 to {n_rows}, the number of {rows}, got {array[0]} to {array[-1]}")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def _count(value: int, name: str) -> int:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value < 2**31:
+        raise ValueError(f"{name} must be None or a positive integer, got {value!r}")
+    return int(value)
