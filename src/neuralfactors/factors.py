@@ -1,0 +1,223 @@
+"""Factors: template networks that turn the features of nodes and edges into potentials, linear or neural."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import pairwise, product
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from neuralfactors.graph import GraphBatch
+from neuralfactors.potentials import Potentials
+
+ACTIVATIONS: dict[str, type[nn.Module]] = {
+    "tanh": nn.Tanh,
+    "relu": nn.ReLU,
+    "elu": nn.ELU,
+    "gelu": nn.GELU,
+    "silu": nn.SiLU,
+    "leaky_relu": nn.LeakyReLU,
+    "sigmoid": nn.Sigmoid,
+}
+
+
+class Factor(nn.Module):
+    """Values of a factor for every joint labelling of its nodes: features (N, D) in, (N, L^order) out.
+
+    Hidden layers start as Glorot and Bengio have it, the output layer at zero, as in the paper; so all potentials are 0
+    before the first step.
+
+    Parameters
+    ----------
+    n_features : int
+        D. It may be 0: the factor is then its bias, one table for all.
+    n_labels : int
+        L.
+    order : int
+        Number of nodes that meet in the factor: 1 for a unary factor, 2 for one on edges.
+    hidden : sequence of int
+        Units of the hidden layers; `()` makes the factor linear.
+    activation : str or callable
+        One of "tanh", "relu", "elu", "gelu", "silu", "leaky_relu", "sigmoid"; or a function that makes a module.
+    symmetric : bool
+        Whether the value must not depend on the order of the nodes; then only ½L(L+1) outputs of an edge are learned.
+    bias : bool
+    dropout : float
+        Share of the hidden units dropped in training.
+    generator : torch.Generator
+        Source of the initial weights; None: torch's own.
+
+    Examples
+    --------
+    >>> Factor(4, 3, order=2, hidden=(8,))(torch.ones(5, 4)).shape
+    torch.Size([5, 9])
+    """
+
+    def __init__(
+        self,
+        n_features: int,
+        n_labels: int,
+        order: int = 1,
+        hidden: Sequence[int] = (),
+        activation: str | Callable[[], nn.Module] = "tanh",
+        *,
+        symmetric: bool = False,
+        bias: bool = True,
+        dropout: float = 0.0,
+        generator: torch.Generator | None = None,
+    ) -> None:
+        super().__init__()
+        if n_labels < 1 or order < 1 or n_features < 0 or any(units < 1 for units in hidden):
+            raise ValueError(
+                "n_labels, order and hidden units must be at least 1 and n_features at least 0, "
+                f"got n_labels={n_labels}, order={order}, hidden={tuple(hidden)}, n_features={n_features}"
+            )
+        make = _activation(activation)
+        layers: list[nn.Module] = []
+        sizes = [n_features, *hidden]
+        for below, above in pairwise(sizes):
+            layers += [_linear(below, above, bias, generator), make()]
+            layers += [nn.Dropout(dropout)] if dropout else []
+        self.hidden = nn.Sequential(*layers)
+        self.entries: Tensor | None
+        self.register_buffer("entries", _symmetric_entries(n_labels, order) if symmetric else None, persistent=False)
+        n_outputs = n_labels**order if self.entries is None else int(self.entries.max()) + 1
+        self.weight = nn.Parameter(torch.zeros(n_outputs, sizes[-1]))
+        self.bias = nn.Parameter(torch.zeros(n_outputs)) if bias else None
+
+    def forward(self, features: Tensor) -> Tensor:
+        """Values (N, L^order), the label of the last node running fastest."""
+        values = functional.linear(self.hidden(features), self.weight, self.bias)
+        return values if self.entries is None else values[:, self.entries]
+
+    def contrast(self, features: Tensor, plus: Tensor, minus: Tensor) -> Tensor:
+        """forward(features)[n, plus[n]] − forward(features)[n, minus[n]] for every row n, (N,).
+
+        Only the selected outputs are computed, and only they carry gradient, so that the output layer costs the same
+        however many labels there are.
+        """
+        if self.entries is not None:
+            plus, minus = self.entries[plus], self.entries[minus]
+        value: Tensor = _Contrast.apply(self.hidden(features), self.weight, self.bias, plus, minus)  # type: ignore[no-untyped-call]
+        return value
+
+
+class _Contrast(torch.autograd.Function):
+    """Row-wise ⟨W[plus] − W[minus], h⟩ + b[plus] − b[minus]; its backward is a gather and two `index_add`."""
+
+    @staticmethod
+    def forward(ctx: Any, h: Tensor, weight: Tensor, bias: Tensor | None, plus: Tensor, minus: Tensor) -> Tensor:
+        direction = weight.index_select(0, plus).sub_(weight.index_select(0, minus))  # (N, H)
+        ctx.save_for_backward(h, direction, plus, minus)
+        ctx.n_outputs, ctx.has_bias = len(weight), bias is not None
+        value = (direction * h).sum(1)
+        return value if bias is None else value + (bias[plus] - bias[minus])
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        h, direction, plus, minus = ctx.saved_tensors
+        scaled = h * gradient[:, None]
+        to_weight = direction.new_zeros(ctx.n_outputs, h.shape[1]).index_add_(0, plus, scaled)
+        to_weight.index_add_(0, minus, scaled, alpha=-1)
+        to_bias = None
+        if ctx.has_bias:
+            to_bias = (
+                direction.new_zeros(ctx.n_outputs)
+                .index_add_(0, plus, gradient)
+                .index_add_(0, minus, gradient, alpha=-1)
+            )
+        to_h = (direction * gradient[:, None]).to(h.dtype) if ctx.needs_input_grad[0] else None
+        return to_h, to_weight, to_bias, None, None
+
+
+class FactorModel(nn.Module):
+    """A unary and an interaction factor applied to a batch: GraphBatch in, Potentials out.
+
+    Parameters
+    ----------
+    unary : nn.Module
+        Node features (V, D) in, (V, L) out; a `Factor` of order 1, or any module of that shape.
+    interaction : nn.Module
+        Edge features (E, K) in, (E, L^Q) out; a `Factor` of order Q, or any module of that shape. None: zeros.
+    n_labels : int
+
+    Examples
+    --------
+    >>> from neuralfactors.graph import Graph
+    >>> model = FactorModel(Factor(1, 3), Factor(2, 3, order=2), n_labels=3)
+    >>> batch = GraphBatch.from_graphs([Graph([[0.0], [1.0]], [[0, 1]], [[0.5, 0.5]])])
+    >>> model(batch).interaction.shape
+    torch.Size([1, 3, 3])
+    """
+
+    def __init__(self, unary: nn.Module, interaction: nn.Module | None, n_labels: int) -> None:
+        super().__init__()
+        self.unary = unary
+        self.interaction = interaction
+        self.n_labels = n_labels
+
+    def forward(self, batch: GraphBatch) -> Potentials:
+        """Potentials of `batch`, differentiable."""
+        unary = self.unary(batch.node_features)
+        self._check(unary, (batch.n_nodes, self.n_labels), "unary")
+        order = batch.edges.shape[1]
+        if self.interaction is None or not batch.n_edges:
+            interaction = unary.new_zeros((batch.n_edges,) + (self.n_labels,) * order)
+        else:
+            interaction = self.interaction(batch.edge_features)
+            self._check(interaction, (batch.n_edges, self.n_labels**order), "interaction")
+            interaction = interaction.view((batch.n_edges,) + (self.n_labels,) * order)
+        return Potentials(unary, interaction, batch.edges, batch.node_ptr, batch.edge_ptr)
+
+    def contrast(self, part: str, features: Tensor, plus: Tensor, minus: Tensor) -> Tensor:
+        """Output `plus` less output `minus` in every row of `features`; `part` is "unary" or "interaction"."""
+        factor = getattr(self, part)
+        if hasattr(factor, "contrast"):
+            contrast: Tensor = factor.contrast(features, plus, minus)
+            return contrast
+        values: Tensor = factor(features)
+        return values.gather(1, plus[:, None])[:, 0] - values.gather(1, minus[:, None])[:, 0]
+
+    @property
+    def rowwise(self) -> bool:
+        """Whether rows do not meet and chance plays no part, so that some rows may be computed without the others."""
+        mixing = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
+        return not any(isinstance(module, mixing) for module in self.modules())
+
+    @staticmethod
+    def _check(values: Tensor, expected: tuple[int, int], name: str) -> None:
+        if values.shape != expected:
+            raise ValueError(f"the {name} factor must give values of shape {expected}, got {tuple(values.shape)}")
+
+
+def _activation(activation: str | Callable[[], nn.Module]) -> Callable[[], nn.Module]:
+    if callable(activation):
+        return activation
+    if activation not in ACTIVATIONS:
+        raise ValueError(f"activation must be one of {sorted(ACTIVATIONS)} or a callable, got {activation!r}")
+    return ACTIVATIONS[activation]
+
+
+def _linear(below: int, above: int, bias: bool, generator: torch.Generator | None) -> nn.Linear:
+    with warnings.catch_warnings():  # torch warns of layers without inputs, which are fine here: they are their bias
+        warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
+        layer: nn.Linear = nn.utils.skip_init(nn.Linear, below, above, bias=bias)  # type: ignore[no-untyped-call]
+    limit = math.sqrt(6.0 / max(1, below + above))
+    with torch.no_grad():
+        layer.weight.uniform_(-limit, limit, generator=generator)
+        if bias:
+            layer.bias.zero_()
+    return layer
+
+
+def _symmetric_entries(n_labels: int, order: int) -> Tensor:
+    # One output per multiset of labels: (a, b) and (b, a) point to the same one.
+    number: dict[tuple[int, ...], int] = {}
+    entries = [number.setdefault(tuple(sorted(y)), len(number)) for y in product(range(n_labels), repeat=order)]
+    return torch.tensor(entries, dtype=torch.int64)

@@ -1,0 +1,323 @@
+"""Graphs with features, validated once, here; and batches of them, which are one disconnected graph with pointers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+VOID = -1  # the label of a node that has none: it carries no loss
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Graph:
+    """One sample: V nodes and E interactions, with their features.
+
+    Parameters
+    ----------
+    node_features : array of shape (V, D)
+    edges : array of shape (E, Q)
+        The nodes of every interaction; Q is 2 but for interactions of higher order. None: no edges.
+    edge_features : array of shape (E, K)
+        None: K is 0, and a factor on the edges is then a table of its own biases.
+    node_weight : array of shape (V,)
+        What a wrong node costs, for instance the area of its region; None: 1 for every node.
+
+    Examples
+    --------
+    >>> graph = Graph([[0.0], [1.0], [2.0]], edges=[[0, 1], [1, 2]])
+    >>> graph.n_nodes, graph.n_edges, graph.order
+    (3, 2, 2)
+    """
+
+    node_features: NDArray[np.floating[Any]]  # (V, D)
+    edges: NDArray[np.int64]  # (E, Q)
+    edge_features: NDArray[np.floating[Any]]  # (E, K)
+    node_weight: NDArray[np.floating[Any]] | None  # (V,)
+
+    def __init__(
+        self,
+        node_features: ArrayLike,
+        edges: ArrayLike | None = None,
+        edge_features: ArrayLike | None = None,
+        node_weight: ArrayLike | None = None,
+    ) -> None:
+        nodes = _float_array(node_features, "node_features", ndim=2)
+        ends = _edges(edges, len(nodes))
+        if edge_features is None:
+            features = np.zeros((len(ends), 0), dtype=nodes.dtype)
+        else:
+            features = _float_array(edge_features, "edge_features", ndim=2)
+        if len(features) != len(ends):
+            raise ValueError(f"edge_features needs one row per edge: expected {len(ends)} rows, got {len(features)}")
+        weight = None if node_weight is None else _node_weight(node_weight, len(nodes))
+        self._fill(nodes, ends, features, weight)
+
+    def _fill(self, nodes: Any, edges: Any, edge_features: Any, node_weight: Any) -> None:
+        object.__setattr__(self, "node_features", nodes)
+        object.__setattr__(self, "edges", edges)
+        object.__setattr__(self, "edge_features", edge_features)
+        object.__setattr__(self, "node_weight", node_weight)
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, V."""
+        return len(self.node_features)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of interactions, E."""
+        return len(self.edges)
+
+    @property
+    def order(self) -> int:
+        """Number of nodes that meet in an interaction, Q."""
+        return int(self.edges.shape[1])
+
+    def with_node_features(self, node_features: ArrayLike) -> Graph:
+        """The same graph with other node features."""
+        return Graph(node_features, self.edges, self.edge_features, self.node_weight)
+
+    def subgraph(self, keep: NDArray[np.bool_]) -> Graph:
+        """The graph of the nodes that `keep` (V,) selects and of the edges between them."""
+        if keep.all():
+            return self
+        number = np.cumsum(keep) - 1
+        inside = keep[self.edges].all(axis=1)
+        weight = None if self.node_weight is None else self.node_weight[keep]
+        # Parts of a validated graph are valid: checking them would read all features once more.
+        part = object.__new__(Graph)
+        part._fill(self.node_features[keep], number[self.edges[inside]], self.edge_features[inside], weight)
+        return part
+
+    @classmethod
+    def from_networkx(
+        cls, graph: Any, node_features: str = "x", edge_features: str | None = None, label: str | None = None
+    ) -> tuple[Graph, NDArray[np.int64] | None]:
+        """A Graph and its labels (or None) from a networkx graph, or from anything with its `nodes` and `edges` views.
+
+        Parameters
+        ----------
+        graph : networkx.Graph or the like
+            Nodes are numbered in the order in which `graph.nodes` gives them.
+        node_features, edge_features, label : str
+            Names of the attributes; `edge_features=None`: none; `label=None`: no labels. A node without the attribute
+            `label` is void.
+        """
+        number = {node: i for i, (node, _) in enumerate(graph.nodes(data=True))}
+        rows = [_attribute(data, node_features, f"node {node!r}") for node, data in graph.nodes(data=True)]
+        ends = [(number[i], number[j]) for i, j, _ in graph.edges(data=True)]
+        features = None
+        if edge_features is not None and ends:
+            edges = graph.edges(data=True)
+            features = np.asarray([_attribute(data, edge_features, f"edge ({i!r}, {j!r})") for i, j, data in edges])
+        y = None
+        if label is not None:
+            y = np.array([data.get(label, VOID) for _, data in graph.nodes(data=True)], dtype=np.int64)
+        return cls(np.asarray(rows), np.asarray(ends).reshape(-1, 2), features), y
+
+    @classmethod
+    def from_pyg(cls, data: Any) -> tuple[Graph, NDArray[np.int64] | None]:
+        """A Graph and its labels (or None) from an object with `x`, `edge_index` (2, E), `edge_attr` and `y`.
+
+        PyTorch Geometric stores an undirected edge in both directions; where every edge has its reverse, the one with
+        the smaller node first is kept.
+        """
+        ends = _as_numpy(data.edge_index)
+        if ends.ndim != 2 or ends.shape[0] != 2:
+            raise ValueError(f"edge_index must have shape (2, E), got {ends.shape}")
+        edges = np.ascontiguousarray(ends.T)
+        attributes = getattr(data, "edge_attr", None)
+        features = None if attributes is None else _as_numpy(attributes).reshape(len(edges), -1)
+        pairs = {(int(i), int(j)) for i, j in edges}
+        if edges.size and all((j, i) in pairs for i, j in pairs):
+            keep = edges[:, 0] <= edges[:, 1]
+            edges, features = edges[keep], None if features is None else features[keep]
+        y = getattr(data, "y", None)
+        return cls(_as_numpy(data.x), edges, features), None if y is None else _as_numpy(y).astype(np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class GraphBatch:
+    """G graphs as one disconnected graph of torch tensors; node numbers are those of the batch."""
+
+    node_features: Tensor  # (V, D)
+    edges: Tensor  # (E, Q) int64
+    edge_features: Tensor  # (E, K)
+    node_ptr: Tensor  # (G + 1,) int64, on the CPU: graph g owns the nodes node_ptr[g]:node_ptr[g + 1]
+    edge_ptr: Tensor  # (G + 1,) int64, on the CPU
+    node_weight: Tensor | None = None  # (V,)
+
+    @classmethod
+    def from_graphs(cls, graphs: Iterable[Graph], dtype: torch.dtype = torch.float32) -> GraphBatch:
+        """The batch of `graphs`, which must agree in their numbers of features and in the order of their edges.
+
+        Examples
+        --------
+        >>> batch = GraphBatch.from_graphs([Graph([[0.0], [1.0]], [[0, 1]]), Graph([[2.0]])])
+        >>> batch.n_graphs, batch.node_ptr.tolist()
+        (2, [0, 2, 3])
+        """
+        graphs = list(graphs)
+        _, n_edge_features, order = check_agreement(graphs)
+        joined = [graph for graph in graphs if graph.n_edges]
+        node_ptr = _pointers([graph.n_nodes for graph in graphs])
+        edge_ptr = _pointers([graph.n_edges for graph in graphs])
+        shifted = [g.edges + start for g, start in zip(graphs, node_ptr[:-1], strict=True) if g.n_edges]
+        edges = np.concatenate(shifted) if joined else np.zeros((0, order), dtype=np.int64)
+        features = [g.edge_features for g in joined] or [np.zeros((0, n_edge_features), dtype=np.float32)]
+        weight = None
+        if any(graph.node_weight is not None for graph in graphs):
+            rows = [np.ones(g.n_nodes) if g.node_weight is None else g.node_weight for g in graphs]
+            weight = torch.from_numpy(np.concatenate(rows)).to(dtype)
+        return cls(
+            _stack([graph.node_features for graph in graphs], dtype),
+            torch.from_numpy(edges),
+            _stack(features, dtype),
+            torch.from_numpy(node_ptr),
+            torch.from_numpy(edge_ptr),
+            weight,
+        )
+
+    @property
+    def n_graphs(self) -> int:
+        """Number of graphs, G."""
+        return len(self.node_ptr) - 1
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all graphs together, V."""
+        return len(self.node_features)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of interactions of all graphs together, E."""
+        return len(self.edges)
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Number of nodes of every graph."""
+        return self.node_ptr.diff().tolist()
+
+    def to(self, device: torch.device | str) -> GraphBatch:
+        """The batch with its tensors on `device`; the pointers stay on the CPU, where inference reads them."""
+        weight = None if self.node_weight is None else self.node_weight.to(device)
+        return replace(
+            self,
+            node_features=self.node_features.to(device),
+            edges=self.edges.to(device),
+            edge_features=self.edge_features.to(device),
+            node_weight=weight,
+        )
+
+
+def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
+    """Numbers of node features, of edge features and of nodes an edge joins, which all graphs must share.
+
+    A graph without edges agrees with any edge features and any order. One pass, so that `graphs` may be read lazily.
+    """
+    n_node_features, first = None, None
+    for n, graph in enumerate(graphs):
+        if not isinstance(graph, Graph):
+            raise ValueError(f"X must hold neuralfactors.Graph objects, got {type(graph).__name__} at position {n}")
+        width = graph.node_features.shape[1]
+        if n_node_features is None:
+            n_node_features = width
+        if width != n_node_features:
+            raise ValueError(
+                f"node_features of graph {n} has {width} columns, but that of graph 0 has {n_node_features}"
+            )
+        if graph.n_edges:
+            shape = (graph.edge_features.shape[1], graph.order)
+            first = first or (n, *shape)
+            _check_same_edges(n, shape, first)
+    if n_node_features is None:
+        raise ValueError("X must hold at least one Graph, got none")
+    _, n_edge_features, order = first or (0, 0, 2)
+    return n_node_features, n_edge_features, order
+
+
+def _check_same_edges(n: int, shape: tuple[int, int], first: tuple[int, int, int]) -> None:
+    if shape[0] != first[1]:
+        raise ValueError(
+            f"edge_features of graph {n} has {shape[0]} columns, but that of graph {first[0]} has {first[1]}"
+        )
+    if shape[1] != first[2]:
+        raise ValueError(f"edges of graph {n} join {shape[1]} nodes, but those of graph {first[0]} join {first[2]}")
+
+
+def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int64]:
+    """`y` as int64 (V,), refused unless it holds one integer label ≥ 0, or −1 for void, per node."""
+    labels = np.asarray(y)
+    if labels.shape != (n_nodes,):
+        raise ValueError(f"{name} needs one label per node: expected shape ({n_nodes},), got {labels.shape}")
+    if labels.dtype.kind not in "iub":
+        raise ValueError(f"{name} must hold integers, got dtype {labels.dtype}")
+    labels = labels.astype(np.int64, copy=False)
+    if labels.size and labels.min() < VOID:
+        raise ValueError(f"{name} holds {labels.min()} at node {labels.argmin()}: labels are 0, 1, ... or -1 for void")
+    return labels
+
+
+def _float_array(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floating[Any]]:
+    array = _as_numpy(values)
+    if array.ndim != ndim:
+        raise ValueError(f"{name} must have {ndim} dimensions, got shape {array.shape}")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
+    if array.dtype not in (np.float32, np.float64):
+        array = array.astype(np.float32)
+    if not np.isfinite(array).all():
+        place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
+        raise ValueError(f"{name} must be finite, got {array[place]} at {place}")
+    return np.ascontiguousarray(array)
+
+
+def _edges(values: ArrayLike | None, n_nodes: int) -> NDArray[np.int64]:
+    edges = np.zeros((0, 2), dtype=np.int64) if values is None else _as_numpy(values)
+    if edges.size == 0 and edges.ndim < 2:
+        edges = np.zeros((0, 2), dtype=np.int64)
+    if edges.ndim != 2 or edges.shape[1] < 2:
+        raise ValueError(f"edges must have shape (E, 2), or (E, Q) for order Q, got {edges.shape}")
+    if edges.size and edges.dtype.kind not in "iu":
+        raise ValueError(f"edges must hold integers, got dtype {edges.dtype}")
+    edges = np.ascontiguousarray(edges, dtype=np.int64)
+    if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
+        row = int(np.argwhere((edges < 0) | (edges >= n_nodes))[0, 0])
+        raise ValueError(
+            f"edges must hold node numbers from 0 to {n_nodes - 1}, got {edges[row].tolist()} at row {row}"
+        )
+    return edges
+
+
+def _node_weight(values: ArrayLike, n_nodes: int) -> NDArray[np.floating[Any]]:
+    weight = _float_array(values, "node_weight", ndim=1)
+    if weight.shape != (n_nodes,):
+        raise ValueError(f"node_weight needs one entry per node: expected shape ({n_nodes},), got {weight.shape}")
+    if weight.size and weight.min() < 0:
+        raise ValueError(f"node_weight must not be negative, got {weight.min()} at node {weight.argmin()}")
+    return weight
+
+
+def _as_numpy(values: Any) -> NDArray[Any]:
+    return values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+
+
+def _attribute(data: dict[str, Any], name: str, where: str) -> Any:
+    if name not in data:
+        raise ValueError(f"{where} has no attribute {name!r}; it has {sorted(map(str, data))}")
+    return np.atleast_1d(_as_numpy(data[name]))
+
+
+def _pointers(sizes: list[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+
+
+def _stack(arrays: list[NDArray[Any]], dtype: torch.dtype) -> Tensor:
+    return torch.from_numpy(np.concatenate(arrays)).to(dtype)

@@ -1,0 +1,130 @@
+"""Factors: initialisation, symmetry, the contrast of two outputs against autograd, other modules in their place."""
+
+import pytest
+import torch
+from torch import nn
+
+from neuralfactors.factors import ACTIVATIONS, Factor, FactorModel
+from neuralfactors.graph import Graph, GraphBatch
+
+
+def randomised(module, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.normal_(generator=generator)
+    return module
+
+
+def test_output_starts_at_zero_and_hidden_as_glorot():
+    factor = Factor(50, 3, hidden=(40, 30), generator=torch.Generator().manual_seed(0))
+    assert factor(torch.randn(7, 50)).abs().max() == 0
+    first, second = (layer for layer in factor.hidden if isinstance(layer, nn.Linear))
+    for layer, limit in ((first, (6 / 90) ** 0.5), (second, (6 / 70) ** 0.5)):
+        assert 0.9 * limit < layer.weight.abs().max() <= limit
+        assert layer.bias.abs().max() == 0
+
+
+def test_initialisation_leaves_the_global_generator_alone():
+    before = torch.get_rng_state()
+    Factor(5, 3, hidden=(4,), generator=torch.Generator().manual_seed(0))
+    assert torch.equal(before, torch.get_rng_state())
+
+
+def test_linear_factor_without_features_is_a_table():
+    factor = randomised(Factor(0, 3, order=2))
+    values = factor(torch.zeros(4, 0))
+    assert values.shape == (4, 9)
+    assert torch.equal(values[0], factor.bias)
+
+
+@pytest.mark.parametrize(("order", "n_outputs"), [(2, 10), (3, 20)])
+def test_symmetric_factor_ignores_the_order_of_nodes(order, n_outputs):
+    factor = randomised(Factor(5, 4, order=order, hidden=(6,), symmetric=True))
+    assert factor.weight.shape == (n_outputs, 6)
+    table = factor(torch.randn(2, 5)).view((2,) + (4,) * order)
+    torch.testing.assert_close(table, table.transpose(1, 2))
+    torch.testing.assert_close(table, table.transpose(-1, -2))
+
+
+@pytest.mark.parametrize("activation", sorted(ACTIVATIONS))
+def test_activations_by_name(activation):
+    assert isinstance(Factor(2, 2, hidden=(3,), activation=activation).hidden[1], ACTIVATIONS[activation])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"activation": "sine"}, "activation must be one of .*'tanh'.* or a callable, got 'sine'"),
+        ({"n_labels": 0}, "n_labels, order and hidden units must be at least 1 .*got n_labels=0"),
+        ({"hidden": (3, 0)}, r"hidden=\(3, 0\)"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Factor(**{"n_features": 2, "n_labels": 2, **arguments})
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("hidden", [(), (5,), (5, 4)])
+@pytest.mark.parametrize("bias", [False, True])
+def test_contrast_equals_dense_outputs_and_gradients(hidden, symmetric, bias):
+    factor = randomised(Factor(3, 3, order=2, hidden=hidden, symmetric=symmetric, bias=bias)).double()
+    features = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
+    plus, minus, scale = torch.tensor([0, 1, 5, 8, 2, 2]), torch.tensor([3, 1, 5, 0, 2, 7]), torch.randn(6).double()
+    values = factor(features)
+    dense = values.gather(1, plus[:, None])[:, 0] - values.gather(1, minus[:, None])[:, 0]
+    wanted = torch.autograd.grad((dense * scale).sum(), [features, *factor.parameters()])
+    contrast = factor.contrast(features, plus, minus)
+    torch.testing.assert_close(contrast, dense)
+    found = torch.autograd.grad((contrast * scale).sum(), [features, *factor.parameters()])
+    for got, expected in zip(found, wanted, strict=True):
+        torch.testing.assert_close(got, expected)
+
+
+def batch(order=2):
+    edges = [[0, 1], [1, 2]] if order == 2 else [[0, 1, 2]]
+    return GraphBatch.from_graphs([Graph(torch.randn(3, 4), edges, torch.randn(len(edges), 2))])
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_model_gives_potentials(order):
+    model = FactorModel(Factor(4, 3), randomised(Factor(2, 3, order=order)), 3)
+    graphs = batch(order)
+    potentials = model(graphs)
+    assert potentials.unary.shape == (3, 3)
+    assert potentials.interaction.shape[1:] == (3,) * order
+    torch.testing.assert_close(potentials.interaction.flatten(1), model.interaction(graphs.edge_features))
+
+
+def test_model_takes_any_module_of_the_right_shape():
+    model = FactorModel(nn.Sequential(nn.Linear(4, 7), nn.ReLU(), nn.Linear(7, 3)), nn.Linear(2, 9), 3)
+    potentials = model(batch())
+    assert potentials.unary.shape == (3, 3)
+    assert potentials.interaction.shape == (2, 3, 3)
+    plus, minus, features = torch.tensor([0, 4]), torch.tensor([1, 8]), torch.randn(2, 2)
+    values = model.interaction(features)
+    contrast = model.contrast("interaction", features, plus, minus)
+    torch.testing.assert_close(contrast, values[[0, 1], plus] - values[[0, 1], minus])
+
+
+@pytest.mark.parametrize(
+    ("unary", "interaction", "message"),
+    [
+        (nn.Linear(4, 2), nn.Linear(2, 9), r"the unary factor must give values of shape \(3, 3\), got \(3, 2\)"),
+        (nn.Linear(4, 3), nn.Linear(2, 3), r"the interaction factor must give values of shape \(2, 9\), got \(2, 3\)"),
+    ],
+)
+def test_modules_of_the_wrong_shape_are_refused(unary, interaction, message):
+    with pytest.raises(ValueError, match=message):
+        FactorModel(unary, interaction, 3)(batch())
+
+
+def test_rowwise_models_are_told_from_those_that_mix_rows():
+    assert FactorModel(Factor(4, 3, hidden=(2,)), Factor(2, 3, order=2), 3).rowwise
+    assert not FactorModel(Factor(4, 3, hidden=(2,), dropout=0.5), None, 3).rowwise
+    assert not FactorModel(nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 3)), None, 3).rowwise
+
+
+def test_model_without_interactions_gives_zeros():
+    assert FactorModel(Factor(4, 3), None, 3)(batch()).interaction.abs().sum() == 0

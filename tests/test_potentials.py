@@ -1,0 +1,97 @@
+"""Scores, contrasts and loss augmentation against sums written out by hand."""
+
+import pytest
+import torch
+from oracles import graphs_of, random_potentials, score
+
+from neuralfactors.potentials import Potentials, graph_numbers, hamming, joint_labels, loss_augment, node_costs
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_score_is_the_sum_of_selected_values(seed, order):
+    potentials, y = random_potentials(seed, order=order)
+    expected = [score(unary, interaction, edges, y[i]) for unary, interaction, edges, i in graphs_of(potentials)]
+    torch.testing.assert_close(potentials.score(y), torch.stack(expected))
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_contrast_is_the_difference_of_scores(order):
+    potentials, y = random_potentials(3, order=order)
+    z = torch.roll(y, 1)
+    torch.testing.assert_close(potentials.contrast(z, y), potentials.score(z) - potentials.score(y))
+    assert potentials.contrast(y, y).tolist() == [0.0, 0.0]
+
+
+def test_contrast_does_not_cancel():
+    potentials, y = random_potentials(0, sizes=(40,), n_labels=2)
+    large = Potentials(potentials.unary.float() + 1e6, potentials.interaction.float(), potentials.edges)
+    z = y.clone()
+    z[0] = 1 - z[0]
+    exact = Potentials(large.unary.double(), large.interaction.double(), large.edges).contrast(z, y)
+    torch.testing.assert_close(large.contrast(z, y).double(), exact, atol=0.2, rtol=0)
+    assert abs(float((large.score(z) - large.score(y)).double() - exact)) > 0.2
+
+
+def test_reversing_an_edge_transposes_its_table():
+    potentials, y = random_potentials(1)
+    reverse = Potentials(
+        potentials.unary, potentials.interaction.transpose(1, 2), potentials.edges.flip(1),
+        potentials.node_ptr, potentials.edge_ptr,
+    )  # fmt: skip
+    torch.testing.assert_close(reverse.score(y), potentials.score(y))
+
+
+def test_loss_augmentation_adds_the_loss():
+    potentials, y = random_potentials(2)
+    y[0] = -1
+    costs = node_costs(y, torch.tensor([1.0, 2.0, 0.5]), torch.rand(len(y), dtype=torch.float64))
+    augmented = loss_augment(potentials, y, costs)
+    z = torch.randint(3, y.shape)
+    loss = hamming(y, z, costs, potentials.node_graph, potentials.n_graphs)
+    torch.testing.assert_close(augmented.score(z), potentials.score(z) + loss)
+
+
+def test_void_nodes_cost_nothing():
+    y = torch.tensor([0, -1, 2])
+    assert node_costs(y).tolist() == [1.0, 0.0, 1.0]
+    assert node_costs(y, torch.tensor([2.0, 5.0, 3.0]), torch.tensor([1.0, 1.0, 0.5])).tolist() == [2.0, 0.0, 1.5]
+    assert hamming(y, torch.tensor([1, 1, 2]), node_costs(y)).tolist() == [1.0]
+
+
+def test_joint_labels_count_the_last_node_fastest():
+    assert joint_labels(torch.tensor([2, 1]), torch.tensor([[0, 1], [1, 0]]), 3).tolist() == [7, 5]
+
+
+def test_graph_numbers():
+    assert graph_numbers(torch.tensor([0, 2, 2, 3])).tolist() == [0, 0, 2]
+
+
+def test_masked_leaves_out_nodes_and_the_edges_that_touch_them():
+    potentials, _ = random_potentials(4, sizes=(3,))
+    labelled = torch.tensor([True, False, True])
+    masked = potentials.masked(labelled)
+    assert masked.unary[1].abs().sum() == 0
+    assert (masked.unary[0] == potentials.unary[0]).all()
+    for e, nodes in enumerate(potentials.edges.tolist()):
+        expected = potentials.interaction[e] * float(1 not in nodes)
+        torch.testing.assert_close(masked.interaction[e], expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"unary": torch.zeros(2)}, r"unary must have shape \(V, L\), got \(2,\)"),
+        ({"interaction": torch.zeros(1, 3, 2)}, r"interaction must have shape \(1, 3, 3\), got \(1, 3, 2\)"),
+        ({"edges": torch.tensor([[0, 1]], dtype=torch.int32)}, r"edges must be int64 of shape .*, got torch.int32"),
+        (
+            {"node_ptr": torch.tensor([0, 1])},
+            "node_ptr must be int64, start at 0, not decrease and end at the 2 rows of unary",
+        ),
+        ({"edge_ptr": torch.tensor([0, 1, 1])}, "node_ptr and edge_ptr must be of the same length, got 2 and 3"),
+    ],
+)
+def test_bad_potentials_are_refused(arguments, message):
+    good = {"unary": torch.zeros(2, 3), "interaction": torch.zeros(1, 3, 3), "edges": torch.tensor([[0, 1]])}
+    with pytest.raises(ValueError, match=message):
+        Potentials(**{**good, **arguments})
