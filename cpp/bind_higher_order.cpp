@@ -2,19 +2,18 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
-#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
-#include <chrono>
+#include <algorithm>
 #include <cstdint>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <tuple>
 #include <vector>
 
 #include "higher_order.hpp"
+#include "python_signals.hpp"
 
 namespace nb = nanobind;
 
@@ -65,27 +64,10 @@ FactorGraph make_graph(const Array<const double, 2>& unary, const Array<const st
   return graph;
 }
 
-// Asks Python for pending signals a few times a second; a handler's exception (KeyboardInterrupt) then ends the solver.
-class PythonSignals : public Interrupt {
- public:
-  void check() override {
-    if (++calls_ % 64 != 0) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::milliseconds(50)) return;
-    last_ = now;
-    nb::gil_scoped_acquire gil;
-    if (PyErr_CheckSignals() != 0) throw nb::python_error();
-  }
-
- private:
-  unsigned calls_ = 0;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
-
-std::tuple<double, double, int> solve_factor_graph(
+std::tuple<double, double, int, int> solve_factor_graph(
     const Array<const double, 2>& unary, const Array<const std::int64_t, 1>& node_ptr,
     const Array<const std::int64_t, 1>& nodes, const Array<const double, 1>& tables, const std::string& method,
-    int max_iter, double tol, const std::optional<Array<const std::int64_t, 1>>& init,
+    int max_iter, double tol, double max_seconds, const std::optional<Array<const std::int64_t, 1>>& init,
     const Array<std::int64_t, 1>& labels, const std::optional<Array<double, 2>>& reduced_costs) {
   const FactorGraph graph = make_graph(unary, node_ptr, nodes, tables);
   if (labels.shape(0) != unary.shape(0)) throw nb::value_error("labels needs one entry per row of unary");
@@ -102,6 +84,7 @@ std::tuple<double, double, int> solve_factor_graph(
   HigherOrderOptions options;
   options.max_iter = max_iter;
   options.tol = tol;
+  options.max_seconds = max_seconds;
   options.init = init ? start.data() : nullptr;
   options.reduced_costs = reduced_costs.has_value();
   if (options.reduced_costs && method_of(method) != HigherOrderMethod::kTrws)
@@ -114,9 +97,8 @@ std::tuple<double, double, int> solve_factor_graph(
     result = solve_higher_order(graph, method_of(method), options, signals);
   }
   std::copy(result.labels.begin(), result.labels.end(), labels.data());
-  if (reduced_costs && !result.reduced_costs.empty())
-    std::copy(result.reduced_costs.begin(), result.reduced_costs.end(), reduced_costs->data());
-  return {result.score, result.bound, result.iterations};
+  if (reduced_costs) std::copy(result.reduced_costs.begin(), result.reduced_costs.end(), reduced_costs->data());
+  return {result.score, result.bound, static_cast<int>(result.status), result.iterations};
 }
 
 }  // namespace
@@ -124,9 +106,9 @@ std::tuple<double, double, int> solve_factor_graph(
 void bind_higher_order(nb::module_& m) {
   m.def("solve_factor_graph", &solve_factor_graph, nb::arg("unary").noconvert(), nb::arg("node_ptr").noconvert(),
         nb::arg("nodes").noconvert(), nb::arg("tables").noconvert(), nb::arg("method"), nb::arg("max_iter"),
-        nb::arg("tol"), nb::arg("init").noconvert().none(), nb::arg("labels").noconvert(),
+        nb::arg("tol"), nb::arg("max_seconds"), nb::arg("init").noconvert().none(), nb::arg("labels").noconvert(),
         nb::arg("reduced_costs").noconvert().none(),
-        "Score, bound and number of iterations; fills labels (V,) and, for trws, reduced_costs (V, L).");
+        "Score, bound, status and number of iterations; fills labels (V,) and, for trws, reduced_costs (V, L).");
 }
 
 }  // namespace neuralfactors

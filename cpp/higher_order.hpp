@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -14,15 +15,17 @@
 #include "higher_order/model.hpp"
 #include "higher_order/srmp.hpp"
 #include "interrupt.hpp"
+#include "options.hpp"
 
 namespace neuralfactors {
 
 enum class HigherOrderMethod { kTrws, kBp, kIcm, kExhaustive };
 
 struct HigherOrderOptions {
-  int max_iter = 200;
-  double tol = 1e-4;          // trws ends when bound - score <= tol * |score|
-  const int* init = nullptr;  // (V) or none; no method ends below it
+  int max_iter = 0;   // 0: the method's own budget
+  double tol = 1e-4;  // of the gap between bound and score, relative to Model::scale
+  double max_seconds = std::numeric_limits<double>::infinity();  // message passing begins no sweep after this time
+  const int* init = nullptr;                                     // (V) or none; no method ends below it
   bool reduced_costs = false;
 };
 
@@ -30,6 +33,7 @@ struct HigherOrderResult {
   std::vector<int> labels;  // (V)
   double score = 0;         // -inf: no allowed labelling was found
   double bound = 0;         // no labelling scores more; -inf: it is proved that every one is forbidden
+  Status status = Status::approximate;
   int iterations = 0;
   std::vector<double> reduced_costs;  // (V, L), trws only
 };
@@ -89,38 +93,54 @@ class Stall {
   std::vector<double> history_;
 };
 
+// How long message passing may go on.
+class Budget {
+ public:
+  Budget(const HigherOrderOptions& options, int own_sweeps)
+      : sweeps_(options.max_iter > 0 ? options.max_iter : own_sweeps), seconds_(options.max_seconds) {}
+
+  bool allows(int sweep) const {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    return sweep < sweeps_ && spent.count() < seconds_;
+  }
+
+ private:
+  int sweeps_;
+  double seconds_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 inline void run_trws(const Model& model, const HigherOrderOptions& options, HigherOrderResult& result,
                      Interrupt& interrupt) {
   const NodeOrder order(model);
+  const Budget budget(options, 500);
   Srmp srmp(model, order);
   Incumbent best(model, options.init, interrupt);
   Stall stalled;
-  while (result.iterations < options.max_iter) {
+  while (budget.allows(result.iterations)) {
     const double bound = srmp.sweep(interrupt);
     ++result.iterations;
     best.offer(srmp.labels);
     const double gap = bound - best.score;
     const double rounding = 1e-14 * (model.range + model.penalty);
-    if (gap <= std::max(options.tol * std::abs(best.score + model.offset), rounding)) break;
-    if (bound < model.least_allowed() || stalled(bound, std::min(gap, model.range))) break;
+    if (gap <= std::max(options.tol * model.scale, rounding) || bound < model.least_allowed()) break;
+    if (stalled(bound, std::min(gap, model.range))) break;
   }
   result.labels = best.labels;
+  if (options.reduced_costs) srmp.reduced_costs(result.reduced_costs.data(), interrupt);
   const double bound = srmp.bound(interrupt);
   result.bound = bound < model.least_allowed() ? -kInfinity : bound + model.offset;
-  if (options.reduced_costs) {
-    result.reduced_costs.resize(model.unary.size());
-    srmp.reduced_costs(result.reduced_costs.data(), interrupt);
-  }
 }
 
 inline void run_bp(const Model& model, const HigherOrderOptions& options, HigherOrderResult& result,
                    Interrupt& interrupt) {
   const NodeOrder order(model);
+  const Budget budget(options, 100);
   MaxProduct bp(model, order);
   Incumbent best(model, options.init, interrupt);
   const double still = 1e-9 * model.range / std::max(1, model.n_nodes + model.n_factors());
   double change = kInfinity;
-  while (result.iterations < options.max_iter && change > still) {
+  while (budget.allows(result.iterations) && change > still) {
     change = bp.sweep(interrupt);
     ++result.iterations;
     best.offer(bp.labels);
@@ -131,7 +151,18 @@ inline void run_bp(const Model& model, const HigherOrderOptions& options, Higher
 inline void run_icm(const Model& model, const HigherOrderOptions& options, HigherOrderResult& result,
                     Interrupt& interrupt) {
   result.labels = start(model, options.init);
-  result.iterations = icm(model, result.labels, options.max_iter, interrupt);
+  const int max_iter = options.max_iter > 0 ? options.max_iter : std::numeric_limits<int>::max();
+  result.iterations = icm(model, result.labels, max_iter, interrupt);
+}
+
+inline void run_method(const Model& model, HigherOrderMethod method, const HigherOrderOptions& options,
+                       HigherOrderResult& result, Interrupt& interrupt) {
+  result.bound = model.infeasible ? -kInfinity : model.offset;
+  if (options.reduced_costs) result.reduced_costs.assign(model.unary.size(), 0.0);
+  if (model.infeasible) return;
+  if (method == HigherOrderMethod::kTrws) return run_trws(model, options, result, interrupt);
+  if (method == HigherOrderMethod::kBp) return run_bp(model, options, result, interrupt);
+  run_icm(model, options, result, interrupt);
 }
 
 }  // namespace higher_order
@@ -142,25 +173,22 @@ inline HigherOrderResult solve_higher_order(const FactorGraph& graph, HigherOrde
                                             const HigherOrderOptions& options, Interrupt& interrupt) {
   using higher_order::kInfinity;
   HigherOrderResult result;
+  double tolerance = 0;
   if (method == HigherOrderMethod::kExhaustive) {
     result.labels = higher_order::exhaustive(graph, interrupt);
     result.bound = -kInfinity;
   } else {
     const higher_order::Model model(graph);
-    result.bound = model.infeasible ? -kInfinity : model.offset;
-    if (model.infeasible) {
-      result.iterations = 0;
-    } else if (method == HigherOrderMethod::kTrws) {
-      higher_order::run_trws(model, options, result, interrupt);
-    } else if (method == HigherOrderMethod::kBp) {
-      higher_order::run_bp(model, options, result, interrupt);
-    } else {
-      higher_order::run_icm(model, options, result, interrupt);
-    }
+    tolerance = options.tol * model.scale;
+    higher_order::run_method(model, method, options, result, interrupt);
   }
   if (result.labels.empty()) result.labels.assign(graph.n_nodes, 0);
   result.score = graph.score(result.labels.data());
   result.bound = std::max(result.bound, result.score);
+  if (result.score == -kInfinity)
+    result.status = result.bound == -kInfinity ? Status::infeasible : Status::unresolved;
+  else
+    result.status = result.bound - result.score <= tolerance ? Status::optimal : Status::approximate;
   return result;
 }
 

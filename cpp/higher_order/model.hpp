@@ -25,6 +25,7 @@ struct Model {
   int n_labels = 0;
   double offset = 0;
   double range = 0;
+  double scale = 0;  // what the best entries of all rows and tables gain over the average ones; tolerances refer to it
   double penalty = 0;
   bool infeasible = false;  // a row or a table is wholly forbidden; the scores are then not to be used
 
@@ -152,25 +153,31 @@ struct Model {
   }
 
   void normalise() {
-    long double total = 0, spread = 0;
+    long double total = 0, spread = 0, gain = 0;
     auto shift = [&](double* values, std::size_t size) {
       const double top = *std::max_element(values, values + size);
       if (top == -std::numeric_limits<double>::infinity()) {
         infeasible = true;
         return;
       }
-      double least = 0;
+      double least = 0, sum = 0;
+      std::size_t count = 0;
       for (std::size_t k = 0; k < size; ++k) {
         values[k] -= top;
-        if (std::isfinite(values[k])) least = std::min(least, values[k]);
+        if (!std::isfinite(values[k])) continue;
+        least = std::min(least, values[k]);
+        sum += values[k];
+        ++count;
       }
       total += top;
       spread -= least;
+      gain -= sum / static_cast<double>(count);
     };
     for (int i = 0; i < n_nodes; ++i) shift(row(i), n_labels);
     for (auto& table : tables) shift(table.data(), table.size());
     offset = static_cast<double>(total);
     range = static_cast<double>(spread);
+    scale = static_cast<double>(gain);
   }
 
   void penalise() {

@@ -66,22 +66,17 @@ class Srmp : public Messages {
     return static_cast<double>(total + lost * std::numeric_limits<double>::epsilon());
   }
 
-  // costs (V, L) >= 0: how far the bound falls at least when the node must take the label.
+  // One more sweep; costs (V, L) >= 0 tells how far at least `bound()`, as it is afterwards, falls when the node must
+  // take the label. When a sweep comes to a node, all that its factors know has been collected in its belief, and the
+  // bound of that moment falls by the belief's own differences; it is no higher than the bound before the sweep.
   void reduced_costs(double* costs, Interrupt& interrupt) {
-    std::vector<double> values(model_.n_labels), scores(model_.n_labels);
-    for (int i = 0; i < model_.n_nodes; ++i, costs += model_.n_labels) {
-      interrupt.check();
-      node_scores(i, scores.data());
-      double top = *std::max_element(scores.begin(), scores.end());
-      for (int k = model_.first_arc[i]; k < model_.first_arc[i + 1]; ++k) {
-        const int arc = model_.arcs[k];
-        marginal(arc, free_, values.data());
-        for (int a = 0; a < model_.n_labels; ++a) values[a] += to_factor(arc)[a];
-        top += *std::max_element(values.begin(), values.end());
-        for (int a = 0; a < model_.n_labels; ++a) scores[a] += values[a];
-      }
-      for (int a = 0; a < model_.n_labels; ++a) costs[a] = std::max(0.0, top - scores[a]);
-    }
+    std::fill(costs, costs + model_.unary.size(), 0.0);
+    const double before = bound(interrupt);
+    costs_ = costs;
+    sweep(interrupt);
+    costs_ = nullptr;
+    const double gained = before - bound(interrupt);
+    for (std::size_t k = 0; k < model_.unary.size(); ++k) costs[k] = std::max(0.0, costs[k] - gained);
   }
 
  private:
@@ -124,7 +119,12 @@ class Srmp : public Messages {
       for (int a = 0; a < model_.n_labels; ++a) belief_[a] += message[a];
     }
     labels[node] = round(node, forward);
-    if (!forward) bound_ += kept_backward_[node] * *std::max_element(belief_.begin(), belief_.end());
+    const double top = *std::max_element(belief_.begin(), belief_.end());
+    if (!forward) bound_ += kept_backward_[node] * top;
+    if (costs_ != nullptr) {
+      double* costs = costs_ + static_cast<std::size_t>(node) * model_.n_labels;
+      for (int a = 0; a < model_.n_labels; ++a) costs[a] = std::max(costs[a], top - belief_[a]);
+    }
     const double weight = forward ? weight_forward_[node] : weight_backward_[node];
     for (int k = model_.first_arc[node]; k < model_.first_arc[node + 1]; ++k) {
       const int arc = model_.arcs[k];
@@ -138,6 +138,7 @@ class Srmp : public Messages {
   std::vector<double> weight_forward_, weight_backward_;  // (V); share of the belief that goes to each factor ahead
   std::vector<double> kept_backward_;                     // (V); share that stays with the node
   long double bound_ = 0;
+  double* costs_ = nullptr;  // where a sweep keeps the largest differences of the beliefs it meets, if anywhere
 };
 
 }  // namespace neuralfactors::higher_order
