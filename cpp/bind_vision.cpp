@@ -79,26 +79,27 @@ int connect_regions(const Array<const std::int32_t, 2>& labels, std::int64_t sma
 
 using RingArgument = std::pair<std::vector<float>, std::vector<std::array<std::int64_t, 2>>>;
 
-void daisy(const Array<const float, 2>& grey, const std::vector<RingArgument>& ring_arguments, std::int64_t margin,
-           std::int64_t stride, const Array<float, 3>& descriptors) {
-  const auto height = static_cast<std::int64_t>(grey.shape(0)), width = static_cast<std::int64_t>(grey.shape(1));
-  const auto rows = static_cast<std::int64_t>(descriptors.shape(0)),
-             columns = static_cast<std::int64_t>(descriptors.shape(1));
+void daisy(const Array<const float, 2>& grey, const std::vector<RingArgument>& ring_arguments,
+           std::array<std::int64_t, 2> origin, std::int64_t stride, const Array<float, 3>& descriptors) {
+  const auto size_of = [](std::size_t size) { return static_cast<std::int64_t>(size); };
+  const nv::Lattice lattice = {origin, stride, {size_of(descriptors.shape(0)), size_of(descriptors.shape(1))}};
+  const std::array<std::int64_t, 2> shape = {size_of(grey.shape(0)), size_of(grey.shape(1))};
   require(stride > 0, "stride must be positive");
   std::vector<nv::Ring> rings;
   std::size_t n_histograms = 0;
   for (const auto& [kernel, offsets] : ring_arguments) {
     require(!kernel.empty(), "a ring needs a kernel");
-    for (const auto& [dy, dx] : offsets) {
-      require(-margin <= dy && dy <= margin && -margin <= dx && dx <= margin, "offsets must stay within the margin");
+    for (const auto& offset : offsets) {
+      for (int axis = 0; axis < 2; ++axis) {
+        const std::int64_t first = origin[axis] + offset[axis], last = first + (lattice.points[axis] - 1) * stride;
+        require(first >= 0 && last < shape[axis], "every histogram must lie within grey");
+      }
     }
     n_histograms += offsets.size();
     rings.push_back({kernel, offsets});
   }
   require(descriptors.shape(2) == n_histograms * nv::kOrientations, "descriptors has the wrong last dimension");
-  require(rows == 0 || (rows - 1) * stride + 2 * margin < height, "descriptors has too many rows");
-  require(columns == 0 || (columns - 1) * stride + 2 * margin < width, "descriptors has too many columns");
-  nv::daisy(grey.data(), height, width, rings, margin, stride, rows, columns, descriptors.data());
+  nv::daisy(grey.data(), shape[0], shape[1], rings, lattice, descriptors.data());
 }
 
 }  // namespace
@@ -113,6 +114,6 @@ NB_MODULE(_kernels, m) {
         nb::arg("n_iterations"), nb::arg("labels").noconvert(), release);
   m.def("connect_regions", &connect_regions, nb::arg("labels").noconvert(), nb::arg("smallest"), nb::arg("largest"),
         nb::arg("regions").noconvert(), release);
-  m.def("daisy", &daisy, nb::arg("grey").noconvert(), nb::arg("rings"), nb::arg("margin"), nb::arg("stride"),
+  m.def("daisy", &daisy, nb::arg("grey").noconvert(), nb::arg("rings"), nb::arg("origin"), nb::arg("stride"),
         nb::arg("descriptors").noconvert(), release);
 }

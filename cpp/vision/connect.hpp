@@ -44,14 +44,13 @@ inline std::int32_t connect_regions(const std::int32_t* labels, std::int64_t hei
         }
       }
     }
-    const bool small = static_cast<std::int64_t>(piece.size()) < limits.smallest;
-    if (small && beside != kNone) {
-      for (const std::int64_t at : piece) regions[at] = beside;
-    } else {
+    if (static_cast<std::int64_t>(piece.size()) >= limits.smallest) {
       ++n_regions;
-    }
+    } else if (beside != kNone) {
+      for (const std::int64_t at : piece) regions[at] = beside;
+    }  // else it is the first, and the next piece, which touches it, takes the same number
   }
-  return n_regions;
+  return std::max(n_regions, 1);
 }
 
 }  // namespace neuralfactors::vision

@@ -18,6 +18,13 @@ struct Ring {
   std::vector<std::array<std::int64_t, 2>> offsets;
 };
 
+/// The points to describe: `origin` + `stride` * (i, j), with `points` many i and j.
+struct Lattice {
+  std::array<std::int64_t, 2> origin;
+  std::int64_t stride;
+  std::array<std::int64_t, 2> points;
+};
+
 /// Orientation histogram of every pixel of `grey` (height x width): gradient strength times a circular normal
 /// distribution.
 inline std::vector<Histogram> gradient_histograms(const float* grey, std::int64_t height, std::int64_t width) {
@@ -103,11 +110,11 @@ inline void normalise(float* descriptors, std::int64_t n, std::int64_t size) {
   }
 }
 
-/// Descriptors of the points `margin + stride * (i, j)` of `grey` (height x width), into rows x columns x (size of
-/// one). Columns are smoothed everywhere, rows only at the points that are asked for.
+/// Descriptors of the points of `lattice` in `grey` (height x width), into rows x columns x (size of one).
+/// Columns are smoothed everywhere, rows only at the points that are asked for.
 inline void daisy(const float* grey, std::int64_t height, std::int64_t width, const std::vector<Ring>& rings,
-                  std::int64_t margin, std::int64_t stride, std::int64_t rows, std::int64_t columns,
-                  float* descriptors) {
+                  const Lattice& lattice, float* descriptors) {
+  const auto [rows, columns] = lattice.points;
   std::int64_t n_histograms = 0, done = 0;
   for (const Ring& ring : rings) n_histograms += static_cast<std::int64_t>(ring.offsets.size());
   const std::int64_t size = n_histograms * kOrientations;
@@ -117,9 +124,9 @@ inline void daisy(const float* grey, std::int64_t height, std::int64_t width, co
     for (std::int64_t i = 0; i < rows; ++i) {
       for (std::int64_t j = 0; j < columns; ++j) {
         float* out = descriptors + (i * columns + j) * size + done * kOrientations;
+        const std::int64_t y = lattice.origin[0] + i * lattice.stride, x = lattice.origin[1] + j * lattice.stride;
         for (const auto& offset : ring.offsets) {
-          const Histogram* row = smooth.data() + (margin + i * stride + offset[0]) * width;
-          smooth_point(row, width, margin + j * stride + offset[1], ring.kernel, out);
+          smooth_point(smooth.data() + (y + offset[0]) * width, width, x + offset[1], ring.kernel, out);
           out += kOrientations;
         }
       }
