@@ -10,7 +10,8 @@ from scipy.spatial import Delaunay
 
 from neuralfactors.inference import solve
 
-COLOURS = ("#264653", "#2a9d8f", "#e9c46a", "#e76f51")
+INKS = ("red", "yellow", "green", "blue")
+GLYPHS = "█▓▒░"
 
 
 def grid_edges(height, width):
@@ -34,19 +35,19 @@ def draw_rings(height, width):
 
 
 def show(picture):
-    """A picture as text, two pixels to a character."""
+    """A picture as text, legible without colours too."""
     text = Text()
-    for top, bottom in zip(picture[::2], picture[1::2], strict=True):
-        for a, b in zip(top, bottom, strict=True):
-            text.append("▀", style=f"{COLOURS[a]} on {COLOURS[b]}")
+    for row in picture:
+        for label in row:
+            text.append(GLYPHS[label], style=INKS[label])
         text.append("\n")
     return text
 
 
 def restore_picture(console, rng):
-    """Show a picture, the same with a third of its pixels changed, and the most probable picture behind that."""
-    height, width = 28, 40
-    n_labels = len(COLOURS)
+    """Show a picture, the same with a third of its pixels drawn anew, and the most probable picture behind that."""
+    height, width = 15, 25
+    n_labels = len(INKS)
     picture = draw_rings(height, width)
     spoilt = rng.random((height, width)) < 1 / 3
     noisy = np.where(spoilt, rng.integers(n_labels, size=(height, width)), picture)
@@ -57,18 +58,19 @@ def restore_picture(console, rng):
     result = solve(unary, np.ascontiguousarray(interaction), edges)
     restored = result.labels.reshape(height, width)
 
-    table = Table(title=f"A picture of {height} × {width} pixels: {result.status}, score {result.score:.1f}")
-    for name, image in (("truth", picture), ("seen", noisy), ("restored", restored)):
-        table.add_column(f"{name}: {np.mean(image == picture):.1%} right", justify="center")
-    table.add_row(show(picture), show(noisy), show(restored))
+    images = {"truth": picture, "seen": noisy, "restored": restored}
+    table = Table.grid(padding=(0, 2))
+    table.title = f"{height} × {width} pixels: score {result.score:.1f}, {result.status}"
+    table.add_row(*(f"{name}: {np.mean(image == picture):.0%} right" for name, image in images.items()))
+    table.add_row(*map(show, images.values()))
     console.print(table)
 
 
 def compare_methods(console, rng, n_nodes=300, n_labels=21):
     """Show what each method makes of a planar graph in which every edge has its own random table."""
     edges = planar_edges(n_nodes, rng)
-    unary = 2 * rng.standard_normal((n_nodes, n_labels), dtype=np.float32)
-    interaction = rng.standard_normal((len(edges), n_labels, n_labels), dtype=np.float32)
+    unary = rng.standard_normal((n_nodes, n_labels), dtype=np.float32)
+    interaction = 0.1 * rng.standard_normal((len(edges), n_labels, n_labels), dtype=np.float32)
 
     table = Table("method", title=f"{n_nodes} nodes, {len(edges)} edges, {n_labels} labels; higher is better")
     for name in ("score", "bound", "status", "ms"):

@@ -92,15 +92,41 @@ def test_instruction_sets_share_no_code():
         assert not [line for line in symbols if line.split()[-2] in "WVu"]
 
 
-def test_wheel_holds_the_package_and_nothing_else(tmp_path):
-    options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", tmp_path]
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    options = ["--quiet", "--no-deps", "--no-build-isolation", "--wheel-dir", folder]
     subprocess.run([sys.executable, "-m", "pip", "wheel", *options, ROOT], check=True, timeout=300)
-    (wheel,) = tmp_path.glob("*.whl")
+    (path,) = folder.glob("*.whl")
+    return path
+
+
+def test_wheel_holds_the_package_and_nothing_else(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     package = {name for name in names if name.startswith("neuralfactors/")}
     sources = {path.relative_to(ROOT / "src").as_posix() for path in (ROOT / "src").rglob("*.py")}
-    kernel = {name for name in package if Path(name).name.startswith("_kernels.")}
-    assert {Path(name).suffix for name in kernel} == {".so", ".pyi"}
-    assert sources | kernel | {"neuralfactors/py.typed"} <= package
-    assert {Path(name).suffix for name in package - kernel} <= {".py", ".typed", ".html", ".css", ".js", ".json"}
+    kernels = {name for name in package if Path(name).name.startswith("_kernels.")}
+    assert {Path(name).suffix for name in kernels} == {".so", ".pyi"}
+    assert sources | kernels | {"neuralfactors/py.typed"} <= package
+    assert {Path(name).suffix for name in package - kernels} <= {".py", ".typed", ".html", ".css", ".js", ".json"}
     assert {name.split("/")[0].split("-")[0] for name in names} == {"neuralfactors"}
+
+
+def test_wheel_works_without_the_sources(wheel, tmp_path):
+    zipfile.ZipFile(wheel).extractall(tmp_path)
+    path = [str(tmp_path), *(entry for entry in sys.path if "-packages" in entry)]
+    code = f"""
+import sys
+sys.path += {path}
+import numpy as np
+from neuralfactors.inference import _kernels, solve
+print(_kernels.__file__)
+print(solve(np.array([[0.0, 1.0], [0.2, 0.0]]), np.eye(2)[None], np.array([[0, 1]])).status)
+"""
+    # -S: no path files, hence no editable install
+    result = subprocess.run(
+        [sys.executable, "-S", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    file, status = result.stdout.split()
+    assert Path(file).is_relative_to(tmp_path)
+    assert status == "optimal"
