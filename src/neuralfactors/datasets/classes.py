@@ -1,0 +1,143 @@
+"""The classes of a labelled image set: `classes.txt`, which of them count as void, and their colours."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+VOID = -1  # the label of a pixel that has none
+VOID_NAMES = ("void", "ignore", "unlabelled", "unlabeled")
+
+Colour = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class ClassEntry:
+    """One line of `classes.txt`."""
+
+    index: int  # the value of its pixels in a label map of one channel
+    name: str
+    colour: Colour | None = None  # the colour of its pixels in an RGB label map, and in pictures of predictions
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The classes of a set: labels are 0, 1, ... for those that count, in the order of the file; −1 for void ones.
+
+    Parameters
+    ----------
+    entries : sequence of ClassEntry
+    void : names
+        Classes that count as void beside those called void, ignore, unlabelled or unlabeled.
+    """
+
+    entries: tuple[ClassEntry, ...]
+    void: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        names = [entry.name for entry in self.entries]
+        for name in self.void:
+            if name not in names:
+                raise ValueError(f"there is no class {name!r}; the classes are {', '.join(names)}")
+        if not self.names:
+            raise ValueError("at least one class must not be void")
+
+    @classmethod
+    def read(cls, path: Path, void: Collection[str] = ()) -> Classes:
+        """The classes of a file with a line ``index name [R G B]`` for each; ``#`` begins a comment."""
+        try:
+            lines = path.read_text(encoding="utf-8").splitlines()
+        except FileNotFoundError:
+            raise ValueError(f"{path} is missing: it names the classes, one line 'index name [R G B]' each") from None
+        entries = []
+        for number, line in enumerate(lines, start=1):
+            words = line.split("#")[0].split()
+            if words:
+                entries.append(_parse(words, f"{path}, line {number}"))
+        for what, values in (("index", [str(e.index) for e in entries]), ("name", [e.name for e in entries])):
+            twice = [value for value in values if values.count(value) > 1]
+            if twice:
+                raise ValueError(f"{path}: the {what} {twice[0]} occurs more than once")
+        if not entries:
+            raise ValueError(f"{path} names no class")
+        return cls(tuple(entries), frozenset(void))
+
+    def write(self, path: Path) -> None:
+        """Write the file that `read` reads."""
+        lines = [f"{e.index} {e.name} {' '.join(map(str, e.colour or ()))}".rstrip() for e in self.entries]
+        path.write_text("# index name [R G B]\n" + "\n".join(lines) + "\n", encoding="utf-8")
+
+    @property
+    def kept(self) -> list[ClassEntry]:
+        """The classes that are not void, in the order of their labels."""
+        return [e for e in self.entries if e.name.lower() not in VOID_NAMES and e.name not in self.void]
+
+    @property
+    def names(self) -> list[str]:
+        """Name of each label."""
+        return [entry.name for entry in self.kept]
+
+    @property
+    def palette(self) -> NDArray[np.uint8]:
+        """Colour (L, 3) of each label; where the file has none, one of equally spaced hues."""
+        spaced = spaced_colours(len(self.kept))
+        chosen = [entry.colour or spaced[label] for label, entry in enumerate(self.kept)]
+        return np.array(chosen, dtype=np.uint8)
+
+    def labels_of_indices(self, indices: NDArray[np.integer], source: object) -> NDArray[np.int64]:
+        """Labels (H, W) of a map of class indices; `source` names it in an error."""
+        return self._look_up(indices.astype(np.int64), [e.index for e in self.entries], source, "index {}".format)
+
+    def labels_of_colours(self, colours: NDArray[np.uint8], source: object) -> NDArray[np.int64]:
+        """Labels (H, W) of an RGB map (H, W, 3)."""
+        missing = [e.name for e in self.entries if e.colour is None]
+        if missing:
+            raise ValueError(
+                f"{source} is an RGB label map, but classes.txt has no colour for the class {missing[0]!r}"
+            )
+        codes = _code(colours.astype(np.int64))
+        known = [int(_code(np.array(e.colour))) for e in self.entries]
+        return self._look_up(codes, known, source, lambda code: f"colour {(code >> 16, code >> 8 & 255, code & 255)}")
+
+    def _look_up(
+        self, values: NDArray[np.int64], known: Sequence[int], source: object, name: Callable[[int], str]
+    ) -> NDArray[np.int64]:
+        label_of = {entry.name: label for label, entry in enumerate(self.kept)}
+        labels = np.array([label_of.get(entry.name, VOID) for entry in self.entries])
+        present, where = np.unique(values, return_inverse=True)
+        position = {value: n for n, value in enumerate(known)}
+        unknown = [int(value) for value in present if int(value) not in position]
+        if unknown:
+            raise ValueError(f"{source} has pixels of {name(unknown[0])}, which classes.txt does not name")
+        found = np.array([labels[position[int(value)]] for value in present], dtype=np.int64)
+        return found[where].reshape(values.shape)
+
+
+def spaced_colours(n: int) -> list[Colour]:
+    """`n` colours of equally spaced hues, alternately dark and light."""
+    turns = [(k * 0.618034) % 1.0 for k in range(n)]
+    shades = [colorsys.hsv_to_rgb(turn, 0.65, 0.95 if k % 2 else 0.7) for k, turn in enumerate(turns)]
+    return [(round(255 * r), round(255 * g), round(255 * b)) for r, g, b in shades]
+
+
+def _parse(words: list[str], place: str) -> ClassEntry:
+    numbers = [word.isdecimal() for word in words]
+    coloured = len(words) >= 5 and all(numbers[-3:])
+    if not numbers[0] or len(words) < 2 or (len(words) > 2 and numbers[-1] and not coloured):
+        raise ValueError(f"{place}: expected 'index name [R G B]', got {' '.join(words)!r}")
+    colour = None
+    if coloured:
+        r, g, b = (int(word) for word in words[-3:])
+        if max(r, g, b) > 255:
+            raise ValueError(f"{place}: a colour is three numbers up to 255, got {(r, g, b)}")
+        colour = (r, g, b)
+    return ClassEntry(int(words[0]), " ".join(words[1:-3] if coloured else words[1:]), colour)
+
+
+def _code(colours: NDArray[np.int64]) -> NDArray[np.int64]:
+    return (colours[..., 0] << 16) | (colours[..., 1] << 8) | colours[..., 2]

@@ -1,0 +1,135 @@
+"""A folder of labelled pictures: images/, labels/, classes.txt and, if there are any, splits/."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors.datasets.classes import Classes
+from neuralfactors.datasets.images import SUFFIXES, read_image, read_labels
+
+RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A picture and its label map, on disk until they are asked for."""
+
+    name: str
+    image_path: Path
+    label_path: Path
+    classes: Classes
+
+    def read_image(self) -> NDArray[np.uint8]:
+        """The picture (H, W, 3)."""
+        return read_image(self.image_path)
+
+    def read_labels(self) -> NDArray[np.int64]:
+        """Label (H, W) of each pixel; −1 is void."""
+        return read_labels(self.label_path, self.classes)
+
+    def read(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Both, refused unless they are of one size."""
+        image, labels = self.read_image(), self.read_labels()
+        if image.shape[:2] != labels.shape:
+            sizes = f"{labels.shape[1]} × {labels.shape[0]}, but the image is {image.shape[1]} × {image.shape[0]}"
+            raise ValueError(f"{self.label_path} is {sizes}")
+        return image, labels
+
+
+class ImageFolder:
+    """The samples of a folder, by split.
+
+    Parameters
+    ----------
+    root : path
+        Holds ``images/NAME.jpg`` (or .png, .webp, ...), ``labels/NAME.png``, ``classes.txt`` (``index name [R G B]`` a
+        line) and, if the splits are given, ``splits/SPLIT.txt`` (a NAME a line).
+    void, drop : names of classes
+        Their pixels count as void, as do those of classes called void, ignore, unlabelled or unlabeled. There is no
+        difference; `drop` is for classes that mean something but shall not be learnt.
+    random_state : int
+        Seed of the random split into train, val and test (60, 20 and 20 %) where there is no ``splits/``.
+
+    Examples
+    --------
+    >>> folder = ImageFolder("msrc21", drop=["horse", "mountain"])  # doctest: +SKIP
+    >>> image, labels = folder["train"][0].read()  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        void: Collection[str] = (),
+        drop: Collection[str] = (),
+        random_state: int = 0,
+    ) -> None:
+        self.root = Path(root)
+        if not self.root.is_dir():
+            raise ValueError(f"{self.root} is not a folder")
+        self.classes = Classes.read(self.root / "classes.txt", void={*void, *drop})
+        self._samples = self._find_samples()
+        self.splits = self._read_splits() or random_split(list(self._samples), RANDOM_SPLIT, random_state)
+
+    def __getitem__(self, split: str) -> list[Sample]:
+        """The samples of a split; of several where their names are joined by ``+``."""
+        names = []
+        for part in split.split("+"):
+            if part not in self.splits:
+                raise ValueError(f"there is no split {part!r} in {self.root}; there are {', '.join(self.splits)}")
+            names += self.splits[part]
+        return [self._samples[name] for name in names]
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def _find_samples(self) -> dict[str, Sample]:
+        images, labels = _files(self.root / "images"), _files(self.root / "labels")
+        alone = sorted(labels.keys() - images.keys())
+        if alone:
+            raise ValueError(f"{labels[alone[0]]} is a label map without an image in {self.root / 'images'}")
+        if not labels:
+            raise ValueError(f"{self.root / 'labels'} holds no label map")
+        return {name: Sample(name, images[name], labels[name], self.classes) for name in sorted(labels)}
+
+    def _read_splits(self) -> dict[str, list[str]]:
+        splits = {}
+        for path in sorted((self.root / "splits").glob("*.txt")):
+            names = path.read_text(encoding="utf-8").split()
+            for name in names:
+                if name not in self._samples:
+                    raise ValueError(f"{path} names {name}, which has no label map in {self.root / 'labels'}")
+            splits[path.stem] = names
+        return splits
+
+
+def random_split(names: Sequence[str], shares: Mapping[str, float], random_state: int = 0) -> dict[str, list[str]]:
+    """`names` dealt out at random to the splits of `shares`, at least one each while they last; the same for a seed."""
+    order = np.random.default_rng(random_state).permutation(len(names))
+    ends = np.rint(np.cumsum(list(shares.values())) / sum(shares.values()) * len(names)).astype(int)
+    least = np.minimum(np.arange(1, len(shares) + 1), len(names))
+    ends = np.maximum(ends, least)
+    starts = [0, *ends[:-1]]
+    return {
+        split: sorted(names[i] for i in order[start:end])
+        for split, start, end in zip(shares, starts, ends, strict=True)
+    }
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    # Image files of a folder by their names without suffix.
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is missing")
+    files: dict[str, Path] = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix.lower() in SUFFIXES:
+            if path.stem in files:
+                raise ValueError(f"{files[path.stem]} and {path} have one name: which of them is meant?")
+            files[path.stem] = path
+    return files

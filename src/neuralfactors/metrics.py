@@ -1,0 +1,129 @@
+"""How well labels were predicted: confusion matrix, and the figures that follow from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+VOID = -1  # the label of what has none: it is not counted
+
+
+def confusion_matrix(
+    y: ArrayLike, y_pred: ArrayLike, n_labels: int, weight: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Counts (L, L): how often the true label of the row was predicted as the label of the column.
+
+    Parameters
+    ----------
+    y, y_pred : arrays of int, of one shape
+        True and predicted labels, of pixels or nodes. Where `y` is −1, void, nothing is counted.
+    n_labels : int
+        Number of labels, L.
+    weight : array of that shape
+        What each one counts, for instance the area of a region; None: 1.
+
+    Examples
+    --------
+    >>> confusion_matrix([0, 0, 1, -1], [0, 1, 1, 0], n_labels=2)
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    y, y_pred = _labels(y, "y"), _labels(y_pred, "y_pred")
+    if y.shape != y_pred.shape:
+        raise ValueError(f"y and y_pred must have one shape, got {y.shape} and {y_pred.shape}")
+    counted = y != VOID
+    truth, predicted = y[counted], y_pred[counted]
+    for name, labels in (("y", truth), ("y_pred", predicted)):
+        if labels.size and not (labels.min() >= 0 and labels.max() < n_labels):
+            wrong = labels.min() if labels.min() < 0 else labels.max()
+            raise ValueError(f"{name} must hold labels from 0 to {n_labels - 1}, got {wrong}")
+    weights = None
+    if weight is not None:
+        weights = np.asarray(weight, dtype=np.float64)
+        if weights.shape != y.shape:
+            raise ValueError(f"weight must have the shape of y, {y.shape}, got {weights.shape}")
+        weights = weights[counted]
+    counts = np.bincount(truth * n_labels + predicted, weights=weights, minlength=n_labels * n_labels)
+    return counts.reshape(n_labels, n_labels).astype(np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Figures that follow from a confusion matrix; shares, from 0 to 1.
+
+    A label that does not occur has NaN for its own figures and is left out of the means.
+    """
+
+    confusion: NDArray[np.float64]  # (L, L), rows are true labels
+
+    @classmethod
+    def of(cls, pairs: Iterable[tuple[ArrayLike, ArrayLike]], n_labels: int) -> Scores:
+        """The scores of many (y, y_pred) together, read one by one."""
+        total = np.zeros((n_labels, n_labels))
+        for y, y_pred in pairs:
+            total += confusion_matrix(y, y_pred, n_labels)
+        return cls(total)
+
+    @property
+    def pixel_accuracy(self) -> float:
+        """Share of all pixels (or whatever was counted) that are right; NaN where nothing was counted."""
+        return float(_share(np.trace(self.confusion), self.confusion.sum()))
+
+    @property
+    def class_accuracy(self) -> NDArray[np.float64]:
+        """Share (L,) of each label's pixels that are right."""
+        return _share(np.diag(self.confusion), self.confusion.sum(axis=1))
+
+    @property
+    def class_mean_accuracy(self) -> float:
+        """Mean of `class_accuracy` over the labels that occur."""
+        return _mean(self.class_accuracy)
+
+    @property
+    def iou(self) -> NDArray[np.float64]:
+        """Intersection over union (L,) of each label; NaN where it neither occurs nor was predicted."""
+        right = np.diag(self.confusion)
+        return _share(right, self.confusion.sum(axis=1) + self.confusion.sum(axis=0) - right)
+
+    @property
+    def mean_iou(self) -> float:
+        """Mean of `iou` over the labels that occur."""
+        return _mean(self.iou[self.confusion.sum(axis=1) > 0])
+
+    def to_dict(self, names: list[str] | None = None) -> dict[str, Any]:
+        """Everything as JSON can hold it, in percent; NaN becomes None. `names` are those of the labels."""
+        names = names or [str(label) for label in range(len(self.confusion))]
+        return {
+            "pixel": _percent(self.pixel_accuracy),
+            "class_mean": _percent(self.class_mean_accuracy),
+            "mean_iou": _percent(self.mean_iou),
+            "per_class": dict(zip(names, map(_percent, self.class_accuracy), strict=True)),
+            "iou": dict(zip(names, map(_percent, self.iou), strict=True)),
+            "confusion": self.confusion.tolist(),
+        }
+
+
+def _labels(labels: ArrayLike, name: str) -> NDArray[np.int64]:
+    array = np.asarray(labels)
+    if array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must hold integers, got dtype {array.dtype}")
+    return array.astype(np.int64, copy=False)
+
+
+def _share(part: Any, whole: Any) -> NDArray[np.float64]:
+    part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
+    shares: NDArray[np.float64] = np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)
+    return shares
+
+
+def _mean(shares: NDArray[np.float64]) -> float:
+    present = shares[~np.isnan(shares)]
+    return float(present.mean()) if present.size else float("nan")
+
+
+def _percent(share: float) -> float | None:
+    return None if np.isnan(share) else 100.0 * float(share)

@@ -1,0 +1,17 @@
+"""Images in, graphs out: regions, descriptors, words, CNN features. Knows no learning."""
+
+from neuralfactors.vision.builder import FeatureBuilder
+from neuralfactors.vision.image_graph import ImageGraph
+from neuralfactors.vision.layout import majority_labels, paint, region_edges
+from neuralfactors.vision.regions import find_regions
+from neuralfactors.vision.settings import FeatureSettings
+
+__all__ = [
+    "FeatureBuilder",
+    "FeatureSettings",
+    "ImageGraph",
+    "find_regions",
+    "majority_labels",
+    "paint",
+    "region_edges",
+]

@@ -1,0 +1,115 @@
+"""The steps from an image to its graph: regions, words, CNN features, edges. What is learnt comes in as an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PILImage
+from torch import nn
+
+from neuralfactors.graph import Graph
+from neuralfactors.vision.backbones import load_backbone
+from neuralfactors.vision.cnn import feature_maps, region_means, window_means
+from neuralfactors.vision.descriptors import dense_daisy, hsv_cone
+from neuralfactors.vision.image_graph import ImageGraph
+from neuralfactors.vision.layout import edge_geometry, region_centres, region_edges, region_medians
+from neuralfactors.vision.regions import check_image, find_regions
+from neuralfactors.vision.settings import FeatureSettings
+from neuralfactors.vision.words import nearest_word, to_pixels, word_histograms
+
+VERSION = 1  # of what these functions compute: raise it when a result changes, so that caches are filled anew
+WORD_KINDS = ("gradient", "colour")
+SAMPLE_CELLS, SAMPLE_PIXELS = (
+    4,
+    8,
+)  # words are learnt on every 4th cell of the DAISY lattice and every 8th pixel, each way
+
+Words = Mapping[str, NDArray[np.float32]]  # "node_gradient", "node_colour", "edge_gradient", "edge_colour", each (K, D)
+
+
+def sample_descriptors(image: NDArray[np.uint8], settings: FeatureSettings) -> dict[str, NDArray[np.float32]]:
+    """Descriptors of each kind, (N, D), at a regular lattice of points of `image`, to learn words from."""
+    image = reduce_to(check_image(image), settings.max_side)
+    gradient = dense_daisy(image, stride=settings.stride, radius=settings.radius)
+    half = SAMPLE_CELLS // 2 if min(gradient.shape[:2]) > SAMPLE_CELLS else 0
+    gradient = gradient[half::SAMPLE_CELLS, half::SAMPLE_CELLS]
+    colour = hsv_cone(image)[::SAMPLE_PIXELS, ::SAMPLE_PIXELS]
+    return {"gradient": gradient.reshape(-1, gradient.shape[2]), "colour": colour.reshape(-1, 3)}
+
+
+def describe(
+    image: NDArray[np.uint8], settings: FeatureSettings, words: Words, network: nn.Module | None = None
+) -> ImageGraph:
+    """The graph of `image`: one node a region, one edge for two regions that touch.
+
+    Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
+    averaged over it, and its position. Edge features are the words at both ends (2 · (10 + 5) by default), distance and
+    angle. `network` takes the place of the one that the settings name.
+    """
+    image = check_image(image)
+    shape = image.shape[:2]
+    image = reduce_to(image, settings.max_side)
+    regions = find_regions(image, settings.n_regions, compactness=settings.compactness, min_area=settings.min_area)
+    edges = region_edges(regions)
+    centres = region_medians(regions).astype(np.float64) if settings.position else region_centres(regions)
+    bags = _bags(image, regions, settings, words)
+    columns = [bags["node"]] if settings.uses_words else []
+    if settings.uses_cnn:
+        columns += _cnn_columns(image, regions, centres, settings, network or load_backbone(settings.backbone))
+    if settings.position:
+        columns.append((centres / regions.shape).astype(np.float32))
+    geometry = edge_geometry(edges, centres, region_spacing(regions))
+    edge_features = np.concatenate([bags["edge"][edges[:, 0]], bags["edge"][edges[:, 1]], geometry], axis=1)
+    return ImageGraph(Graph(np.concatenate(columns, axis=1), edges, edge_features), regions, shape)
+
+
+def reduce_to(image: NDArray[np.uint8], max_side: int) -> NDArray[np.uint8]:
+    """`image`, made smaller by averaging where its longer side exceeds `max_side` pixels."""
+    longest = max(image.shape[:2])
+    if longest <= max_side:
+        return image
+    height, width = (max(1, round(n * max_side / longest)) for n in image.shape[:2])
+    return np.asarray(PILImage.fromarray(image).resize((width, height), PILImage.Resampling.BOX))
+
+
+def region_spacing(regions: NDArray[np.int32]) -> float:
+    """Side of a square of the mean area of `regions`: about the distance of neighbouring centres."""
+    return float((regions.size / (int(regions.max()) + 1)) ** 0.5)
+
+
+def _bags(
+    image: NDArray[np.uint8], regions: NDArray[np.int32], settings: FeatureSettings, words: Words
+) -> dict[str, NDArray[np.float32]]:
+    # Histograms (V, K) of the words of both kinds side by side, for "node" and for "edge".
+    n_regions = int(regions.max()) + 1
+    lattice = dense_daisy(image, stride=settings.stride, radius=settings.radius)
+    points = {"gradient": lattice.reshape(-1, lattice.shape[2]), "colour": hsv_cone(image).reshape(-1, 3)}
+    bags = {}
+    for use in ("node", "edge") if settings.uses_words else ("edge",):
+        histograms = []
+        for kind in WORD_KINDS:
+            vocabulary = words[f"{use}_{kind}"]
+            nearest = nearest_word(points[kind], vocabulary)
+            if kind == "gradient":
+                nearest = to_pixels(nearest.reshape(lattice.shape[:2]), settings.stride, regions.shape)
+            histograms.append(word_histograms(regions, nearest, n_regions, len(vocabulary)))
+        bag = np.concatenate(histograms, axis=1)
+        bags[use] = np.sqrt(bag) if settings.root else bag
+    return bags
+
+
+def _cnn_columns(
+    image: NDArray[np.uint8],
+    regions: NDArray[np.int32],
+    centres: NDArray[np.float64],
+    settings: FeatureSettings,
+    network: nn.Module,
+) -> list[NDArray[np.float32]]:
+    maps = feature_maps(network, image, settings.cnn_scale, settings.cnn_maps)
+    columns = [region_means(maps, regions)]
+    if settings.surroundings:
+        sides = [side * region_spacing(regions) for side in settings.surroundings]
+        columns.append(window_means(maps[-1], centres, sides, regions.shape))
+    return columns

@@ -1,0 +1,56 @@
+"""An image as a graph of its regions, and the way between labels of regions and labels of pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors.graph import Graph
+from neuralfactors.vision.layout import Scalar, enlarge, majority_labels, paint, region_areas
+
+
+@dataclass(frozen=True, eq=False)
+class ImageGraph:
+    """The graph of an image, with the regions that its nodes are."""
+
+    graph: Graph
+    regions: NDArray[np.int32]  # (h, w) node of each pixel; smaller than the image where that exceeds `max_side`
+    shape: tuple[int, int]  # (H, W) of the image
+
+    @cached_property
+    def full_regions(self) -> NDArray[np.int32]:
+        """Node (H, W) of each pixel of the image at its full size."""
+        return enlarge(self.regions, self.shape)
+
+    @property
+    def areas(self) -> NDArray[np.int64]:
+        """Number of pixels (V,) of each region, in the image at its full size."""
+        return region_areas(self.full_regions)
+
+    def node_labels(self, labels: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Label (V,) of each region by majority of the pixels' `labels` (H, W); −1 is void."""
+        return majority_labels(self.full_regions, labels)
+
+    def paint(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
+        """Image (H, W, ...) in which every pixel has the value (V, ...) of its region."""
+        return paint(self.full_regions, values)
+
+    def to_arrays(self) -> dict[str, NDArray[np.generic]]:
+        """Everything as named arrays, for a file."""
+        return {
+            "node_features": self.graph.node_features,
+            "edges": self.graph.edges,
+            "edge_features": self.graph.edge_features,
+            "regions": self.regions,
+            "shape": np.array(self.shape),
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, NDArray[np.generic]]) -> ImageGraph:
+        """The way back from `to_arrays`."""
+        graph = Graph(arrays["node_features"], arrays["edges"], arrays["edge_features"])
+        height, width = arrays["shape"].tolist()
+        return cls(graph, arrays["regions"].astype(np.int32, copy=False), (height, width))

@@ -1,0 +1,58 @@
+"""One function over many items: in this process, in several, or on a Dask cluster; in order, with a progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TypeVar
+
+import joblib
+from rich.progress import track
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def map_items(
+    function: Callable[[Item], Result],
+    items: Iterable[Item],
+    *,
+    total: int,
+    n_jobs: int = 1,
+    dask: str | None = None,
+    progress: str | None = None,
+) -> Iterator[Result]:
+    """Results of `function`, in the order of `items`, as they become ready.
+
+    Parameters
+    ----------
+    function : callable
+        Of one item; it and the items must pickle where there are several processes.
+    items : iterable
+    total : int
+        Number of items, for the progress bar.
+    n_jobs : int
+        Processes, as in joblib: −1 is one per core.
+    dask : str
+        Address of a Dask scheduler that runs `function` instead of this machine (needs the extra ``dask``).
+    progress : str
+        What to write before the progress bar; None: no bar.
+    """
+    with _dask_backend(dask) if dask else nullcontext():
+        if dask is None and n_jobs == 1:
+            results: Iterable[Result] = map(function, items)
+        else:
+            jobs = (joblib.delayed(function)(item) for item in items)
+            results = joblib.Parallel(n_jobs=-1 if dask else n_jobs, return_as="generator")(jobs)
+        yield from track(results, description=progress, total=total) if progress else results
+
+
+@contextmanager
+def _dask_backend(address: str) -> Iterator[None]:
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError("a Dask cluster needs the package distributed: pip install 'neuralfactors[dask]'") from error
+    client = Client(address)  # type: ignore[no-untyped-call]
+    with client, joblib.parallel_config(backend="dask", client=client, wait_for_workers_timeout=30):
+        yield

@@ -1,0 +1,103 @@
+"""What features to compute: a frozen set of options that JSON can hold."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+KINDS = ("bow", "cnn", "bow+cnn")
+
+
+@dataclass(frozen=True)
+class FeatureSettings:
+    """Options of `FeatureBuilder`; the defaults are the paper's: 90-D bags of words, 32-D edges, about 300 regions.
+
+    Parameters
+    ----------
+    features : "bow", "cnn" or "bow+cnn"
+        What describes a region: bags of words, averages of a network's feature maps, or both.
+    n_regions, compactness, min_area
+        See `find_regions`.
+    stride, radius : int
+        Lattice and size of the DAISY descriptors, in pixels.
+    node_words, edge_words : (int, int)
+        Numbers of gradient and of colour words, for nodes and for each end of an edge.
+    root : bool
+        Whether a histogram holds the square roots of the words' shares, which tell rare words apart better: logistic
+        regression on MSRC-21 gains four points by it.
+    position : bool
+        Whether a node's features end with the median row and column of its region, 0 to 1. The geometry of edges then
+        goes by medians too.
+    backbone : str
+        The network of CNN features, see `load_backbone`.
+    cnn_scale : float
+        How much the image is enlarged for the network.
+    cnn_maps : int
+        How many of the network's feature maps are averaged over a region, coarsest first.
+    surroundings : tuple of float
+        Sides of squares around a region, in mean distances of regions, over which the coarsest map is averaged too.
+    max_side : int
+        Larger images are reduced to this before anything else; the labels are painted at full size again.
+    random_state : int
+        Seed of the clustering into words.
+    """
+
+    features: str = "bow"
+    n_regions: int = 300
+    compactness: float = 30.0
+    min_area: float = 0.0
+    stride: int = 4
+    radius: int = 8
+    node_words: tuple[int, int] = (60, 30)
+    edge_words: tuple[int, int] = (10, 5)
+    root: bool = True
+    position: bool = False
+    backbone: str = "efficientnet-lite2"
+    cnn_scale: float = 2.0
+    cnn_maps: int = 3
+    surroundings: tuple[float, ...] = ()
+    max_side: int = 1024
+    random_state: int = 0
+
+    def __post_init__(self) -> None:
+        if self.features not in KINDS:
+            raise ValueError(f"features must be one of {', '.join(map(repr, KINDS))}, got {self.features!r}")
+        for name in ("n_regions", "stride", "radius", "cnn_maps", "max_side"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        for name in ("compactness", "cnn_scale"):
+            if not getattr(self, name) > 0:
+                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        for name in ("node_words", "edge_words"):
+            numbers = tuple(getattr(self, name))
+            if len(numbers) != 2 or min(numbers) < 1:
+                raise ValueError(f"{name} must be two positive numbers, of gradient and colour words, got {numbers}")
+            object.__setattr__(self, name, numbers)
+        object.__setattr__(self, "surroundings", tuple(self.surroundings))
+
+    @classmethod
+    def fine(cls, **changes: Any) -> FeatureSettings:
+        """The paper's second setting: 1000 regions, small ones merged, position, bags of words and CNN features."""
+        second: dict[str, Any] = {
+            "features": "bow+cnn",
+            "n_regions": 1000,
+            "min_area": 0.5,
+            "position": True,
+            "surroundings": (4.0, 12.0),
+        }
+        return cls(**second | changes)
+
+    @property
+    def uses_words(self) -> bool:
+        """Whether nodes are described by bags of words; edges always are."""
+        return self.features != "cnn"
+
+    @property
+    def uses_cnn(self) -> bool:
+        """Whether nodes are described by a network."""
+        return self.features != "bow"
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON can hold them; ``FeatureSettings(**settings.to_dict())`` is the way back."""
+        return dataclasses.asdict(self)
