@@ -19,6 +19,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+WIDTH = 110  # of the table, where the terminal is narrower or there is none
 Measure = Callable[["Report", bool], None]
 
 
@@ -45,12 +46,13 @@ class Row:
 
 @dataclass
 class Report:
-    """Rows and remarks in the order in which they came; printed as they come, so that a long run shows its progress."""
+    """Rows and remarks in the order in which they came; each is shown at once, so that a long run tells where it is."""
 
     title: str
     rows: list[Row] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    console: Console = field(default_factory=Console)
+    console: Console = field(default_factory=lambda: Console(width=max(WIDTH, Console().width)))
+    progress: Console = field(default_factory=lambda: Console(stderr=True, width=WIDTH))
 
     def at_least(self, case: str, metric: str, value: float, target: float) -> None:
         self._add(Row(case, metric, float(value), target, at_least=True))
@@ -68,7 +70,7 @@ class Report:
 
     def _add(self, row: Row) -> None:
         self.rows.append(row)
-        self.console.print(f"{row.case}: {row.metric} {row.value:.4g}", style="dim", highlight=False)
+        self.progress.print(f"{row.case}: {row.metric} {row.value:.4g}", style="dim", highlight=False)
 
     def table(self) -> Table:
         """All rows, with the targets and whether they hold."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -112,21 +113,26 @@ def compare(report: Report, family: Family, trials: Sequence[Trial], best: BestK
     """Rows on speed and quality of one instance class."""
     case = family.name
     report.measured(case, "reference, ms", 1e3 * np.mean([trial.seconds["reference"] for trial in trials]))
-    report.measured(case, "  of it inside QPBO, ms", 1e3 * np.mean([trial.seconds["qpbo"] for trial in trials]))
+    report.measured(case, "reference, inside QPBO, ms", 1e3 * np.mean([trial.seconds["qpbo"] for trial in trials]))
     report.measured(case, "auto, ms", 1e3 * np.mean([trial.seconds["auto"] for trial in trials]))
     speedup = times_faster(trials, "auto")
     if family.speedup is None:
         report.measured(case, "auto, times faster", speedup)
     else:
         report.at_least(case, "auto, times faster", speedup, family.speedup)
-    report.measured(case, "  than the QPBO calls alone", times_faster(trials, "auto", "qpbo"))
+    report.measured(case, "auto, times faster than QPBO alone", times_faster(trials, "auto", "qpbo"))
     expected = mean_gap(trials, [trial.instance.score(trial.reference_labels) for trial in trials], best)
-    gap = mean_gap(trials, [trial.instance.score(trial.auto.labels) for trial in trials], best)
     report.measured(case, "reference, mean gap %", expected)
-    report.at_most(case, "auto, mean gap %", gap, min(expected, family.gap or np.inf))
+    gap = mean_gap(trials, [trial.instance.score(trial.auto.labels) for trial in trials], best)
+    if family.gap is None:
+        report.measured(case, "auto, mean gap %", gap)
+    else:
+        report.at_most(case, "auto, mean gap %", gap, family.gap)
+    report.at_most(case, "auto, mean gap less the reference's", round(gap - expected, 6), 0)
     report.at_least(case, "alpha-expansion, times faster", times_faster(trials, "alpha-expansion"), 5)
     gap = mean_gap(trials, [trial.instance.score(trial.expansion.labels) for trial in trials], best)
-    report.at_most(case, "alpha-expansion, mean gap %", gap, expected)
+    report.measured(case, "alpha-expansion, mean gap %", gap)
+    report.at_most(case, "alpha-expansion, mean gap less the reference's", round(gap - expected, 6), 0)
 
 
 def compare_random(report: Report, tally: Tally, best: BestKnown) -> None:
@@ -152,7 +158,7 @@ def check_certificates(report: Report, tally: Tally, learned: Sequence[str], bes
     report.at_most("certificates", f"open gaps on {len(solved)} trees and submodular cases", open_gaps, 0)
     proved = [trial.auto.status == "optimal" for name in learned for trial in tally.trials[name]]
     report.at_least("certificates", f"optimum proved on learned ({len(proved)}), %", 100 * np.mean(proved), 40)
-    tight = [t for t in trials if t.instance.best_bound - t.instance.best_known <= 1e-6 * abs(t.instance.best_known)]
+    tight = [trial for trial in trials if trial.instance.is_tight]
     if tight:
         unproved = sum(trial.auto.status != "optimal" for trial in tight)
         report.at_most("certificates", f"unproved of {len(tight)} tight learned", unproved, 0)
@@ -169,6 +175,8 @@ def measure_threads(report: Report, members: Sequence[Instance], quick: bool) ->
     def run(n_threads: int) -> list[Result]:
         return solve_batch(unary, interaction, edges, node_ptr, edge_ptr, n_threads=n_threads)
 
+    if os.getloadavg()[0] > 1.5:
+        report.note("Other programs were busy, so two threads had less than two cores: that ratio is too low.")
     functions = {"one": lambda: run(1), "two": lambda: run(2)}
     seconds = interleave(functions, 2 if quick else 15, clock=time.perf_counter, summary=min)
     report.at_least(f"batch of {len(batch)}", "two threads, times faster", seconds["one"] / seconds["two"], 1.8)
@@ -210,7 +218,7 @@ def measure(report: Report, quick: bool) -> None:
     measure_threads(report, groups[0].members, quick)
     measure_scale(report, quick)
     report.note("Times: thread CPU, median of interleaved repeats, one thread, one process; batches: wall clock.")
-    report.note("Reference: thinqpbo called term by term from Python; 'inside QPBO' leaves out all of that Python.")
+    report.note("Reference: thinqpbo called term by term from Python; 'inside QPBO' leaves out all that Python.")
 
 
 if __name__ == "__main__":
