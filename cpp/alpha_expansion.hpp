@@ -1,183 +1,137 @@
-// Alpha-expansion for arbitrary tables: every move offers one label to all nodes and takes what roof duality can prove.
+// Alpha-expansion for arbitrary tables: a move offers one label to all nodes and takes what roof duality can decide.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <limits>
 #include <vector>
 
 #include "fusion.hpp"
+#include "hopes.hpp"
 #include "interrupt.hpp"
 #include "problem.hpp"
 #include "switching.hpp"
 
 namespace neuralfactors {
 
-// Keeps, for every node and label, the score of that switch alone and the best its neighbours could add. A label is
-// tried again only around nodes for which these have changed, so that late sweeps cost next to nothing.
+// A label is tried only around nodes that hope to gain by it and have changed, or seen a neighbour change, since the
+// last time, and the most promising label comes first: few moves fail, and failing costs little. Reusable: keeps its
+// memory from one problem to the next.
 class AlphaExpansion {
  public:
-  // Improves `labels` until no label can expand, or for max_sweeps rounds over all labels; returns the moves tried.
+  // Improves `labels` until no label can expand, or for as many moves as max_sweeps rounds over the labels have;
+  // returns the number of moves tried.
   template <class T>
   int run(const Problem<T>& problem, std::vector<int>& labels, int max_sweeps, Interrupt& interrupt) {
     start_ = labels;
-    prepare(problem, labels);
+    reset(problem, labels);
     int n_moves = 0;
-    for (int sweep = 0, before = -1; sweep < max_sweeps && n_moves > before; ++sweep) {
-      before = n_moves;
-      for (int label = 0; label < problem.n_labels; ++label) {
-        if (queue_[label].empty() || tried_[label] == n_changes_) continue;
-        interrupt.check();
-        ++n_moves;
-        expand(problem, labels, label, interrupt);
-      }
+    for (int label = next_label(); label >= 0 && n_moves / problem.n_labels < max_sweeps; label = next_label()) {
+      interrupt.check();
+      ++n_moves;
+      expand(problem, labels, label, interrupt);
     }
-    // Moves are judged by differences, which are more exact than the two sums compared here.
+    // Moves are judged by differences, more exactly than by the two sums compared here; the sums are what callers see.
     if (problem.score(labels.data()) < problem.score(start_.data())) labels = start_;
     return n_moves;
   }
 
  private:
+  struct Queue {
+    std::vector<int> nodes;  // with hope of gaining by the label
+    int tried = -1;          // n_changes_ when the label was last tried
+  };
+
   template <class T>
-  void prepare(const Problem<T>& problem, const std::vector<int>& labels) {
-    const Graph& graph = *problem.graph;
-    const std::size_t L = problem.n_labels;
-    hope_.resize(graph.n_nodes * L);
-    share_.resize(2 * graph.n_edges * L);
-    queued_.assign(graph.n_nodes * L, false);
-    queue_.resize(L);
-    for (auto& q : queue_) q.clear();
-    tried_.assign(L, -1);
+  void reset(const Problem<T>& problem, const std::vector<int>& labels) {
+    hopes_.reset(problem, labels);
     n_changes_ = 0;
-    shift_.resize(L);
-    switching_.reset(graph.n_nodes);
-    for (int i = 0; i < graph.n_nodes; ++i) {
-      const T* row = problem.row(i);
-      for (std::size_t l = 0; l < L; ++l) hope_[i * L + l] = static_cast<double>(row[l]) - row[labels[i]];
+    queues_.resize(problem.n_labels);
+    for (Queue& queue : queues_) {
+      queue.nodes.clear();
+      queue.tried = -1;
     }
-    for (int e = 0; e < graph.n_edges; ++e) {
-      const int u = graph.tail[e], v = graph.head[e];
-      const T* table = problem.table(e);
-      const T* row = table + labels[u] * L;
-      const T* column = table + labels[v];
-      const double here = row[labels[v]];
-      double* hu = &hope_[u * L];
-      double* hv = &hope_[v * L];
-      double* c = &share_[2 * e * L];
-      for (std::size_t l = 0; l < L; ++l) {
-        const double du = column[l * L] - here;
-        const double dv = row[l] - here;
-        hu[l] += du;
-        hv[l] += dv;
-        c[l] = (table[l * L + l] - here) - (du + dv);
-      }
-      c[labels[u]] = c[labels[v]] = 0;
-    }
-    for (int e = 0; e < graph.n_edges; ++e) {
-      double* hu = &hope_[graph.tail[e] * L];
-      double* hv = &hope_[graph.head[e] * L];
-      double* su = &share_[2 * e * L];
-      double* sv = su + L;
-      for (std::size_t l = 0; l < L; ++l) {
-        const double c = su[l];
-        const double p = std::max(c, 0.0);
-        const double even = (p + hv[l] - hu[l]) / 2;
-        const double pu = std::min(std::max(even, 0.0), p);
-        const double pv = p - pu;
-        hu[l] += pu;
-        hv[l] += pv;
-        su[l] = c < 0 ? c / 2 : pu;
-        sv[l] = c < 0 ? c / 2 : pv;
-      }
-    }
-    for (int i = 0; i < graph.n_nodes; ++i) enqueue(i, static_cast<int>(L));
+    queued_.assign(static_cast<std::size_t>(problem.graph->n_nodes) * problem.n_labels, false);
+    is_touched_.assign(problem.graph->n_nodes, false);
+    for (int i = 0; i < problem.graph->n_nodes; ++i) enqueue(i);
   }
 
-  void enqueue(int i, int n_labels) {
-    for (int l = 0; l < n_labels; ++l) enqueue(i, l, n_labels);
+  void enqueue(int i, int label) {
+    char& queued = queued_[i * queues_.size() + label];
+    if (!(hopes_.of(i, label) > 0) || queued) return;
+    queued = true;
+    queues_[label].nodes.push_back(i);
   }
 
-  void enqueue(int i, int label, int n_labels) {
-    const std::size_t at = static_cast<std::size_t>(i) * n_labels + label;
-    if (!(hope_[at] > 0) || queued_[at]) return;
-    queued_[at] = true;
-    queue_[label].push_back(i);
+  void enqueue(int i) {
+    for (std::size_t label = 0; label < queues_.size(); ++label) enqueue(i, static_cast<int>(label));
+  }
+
+  // The label with the largest hopes among those not tried since the last change; -1 when there is none.
+  int next_label() const {
+    int best = -1;
+    double largest = 0;
+    for (int label = 0; label < static_cast<int>(queues_.size()); ++label) {
+      if (queues_[label].tried == n_changes_) continue;
+      double total = 0;
+      for (int i : queues_[label].nodes) total += std::max(hopes_.of(i, label), 0.0);
+      if (total > largest) {
+        best = label;
+        largest = total;
+      }
+    }
+    return best;
   }
 
   template <class T>
   void expand(const Problem<T>& problem, std::vector<int>& labels, int label, Interrupt& interrupt) {
     const Graph& graph = *problem.graph;
-    const Move move{hope_.data() + label, share_.data() + label, static_cast<std::size_t>(problem.n_labels)};
-    seeds_.swap(queue_[label]);
-    queue_[label].clear();
-    accepted_.clear();
-    switching_.reset(graph.n_nodes);
-    for (int i : seeds_) {
-      queued_[static_cast<std::size_t>(i) * problem.n_labels + label] = false;
-      switching_.settle(graph, move, i, interrupt);
-    }
-    const auto alternative = [&](int) { return label; };
+    const Move move = hopes_.move(label);
+    Queue& queue = queues_[label];
+    queue.tried = n_changes_;
+    for (int i : queue.nodes) queued_[i * queues_.size() + label] = false;
+    switching_.start(graph, move, queue.nodes, interrupt);
+    queue.nodes.clear();
     const auto chosen = [&](int i) { return switching_.switches(i); };
+    const auto alternative = [label](int) { return label; };
+    accepted_.clear();
     while (switching_.next(graph, move, switches_, interrupt)) {
       if (improves(problem, labels, switches_, chosen, alternative)) {
         accepted_.insert(accepted_.end(), switches_.begin(), switches_.end());
       }
     }
-    tried_[label] = n_changes_;
-    n_changes_ += !accepted_.empty();
-    for (int i : switching_.stuck()) enqueue(i, label, problem.n_labels);
-    for (int i : accepted_) relabel(problem, labels, i, label);
+    for (int i : accepted_) hopes_.relabel(problem, labels, i, label);
+    // Where roof duality could not decide, it may once another label has moved.
+    for (int i : switching_.stuck()) enqueue(i, label);
+    if (!accepted_.empty()) {
+      ++n_changes_;
+      requeue(graph);
+    }
+  }
+
+  // Looks again at the nodes that have moved and at their neighbours.
+  void requeue(const Graph& graph) {
+    touched_.clear();
+    const auto touch = [&](int i) {
+      if (!is_touched_[i]) touched_.push_back(i);
+      is_touched_[i] = true;
+    };
     for (int i : accepted_) {
-      enqueue(i, problem.n_labels);
-      for (int a = graph.begin[i]; a < graph.begin[i + 1]; ++a) enqueue(graph.arcs[a].node, problem.n_labels);
+      touch(i);
+      for (int a = graph.begin[i]; a < graph.begin[i + 1]; ++a) touch(graph.arcs[a].node);
+    }
+    for (int i : touched_) {
+      is_touched_[i] = false;
+      enqueue(i);
     }
   }
 
-  template <class T>
-  void relabel(const Problem<T>& problem, std::vector<int>& labels, int i, int label) {
-    const Graph& graph = *problem.graph;
-    const std::size_t L = problem.n_labels;
-    const int old = labels[i];
-    for (int a = graph.begin[i]; a < graph.begin[i + 1]; ++a) {
-      const Graph::Arc& arc = graph.arcs[a];
-      const int j = arc.node, y = labels[j];
-      const std::size_t step = arc.from_tail ? 1 : L;
-      const T* was = problem.table(arc.edge) + old * (arc.from_tail ? L : 1);
-      const T* is = problem.table(arc.edge) + label * (arc.from_tail ? L : 1);
-      const double level = static_cast<double>(is[y * step]) - was[y * step];
-      double* hi = &hope_[i * L];
-      double* hj = &hope_[j * L];
-      double* si = &share_[(2 * arc.edge + !arc.from_tail) * L];
-      double* sj = &share_[(2 * arc.edge + arc.from_tail) * L];
-      for (std::size_t l = 0; l < L; ++l) shift_[l] = (static_cast<double>(is[l * step]) - was[l * step]) - level;
-      shift_[label] = si[label] + sj[label];
-      for (std::size_t l = 0; l < L; ++l) {
-        const double pi = std::max(si[l], 0.0), pj = std::max(sj[l], 0.0);
-        const double c = si[l] + sj[l] - shift_[l];
-        const double p = std::max(c, 0.0);
-        const double qi = std::min(pi, p), qj = p - qi;
-        hi[l] += qi - pi;
-        hj[l] += shift_[l] + qj - pj;
-        si[l] = c < 0 ? c / 2 : qi;
-        sj[l] = c < 0 ? c / 2 : qj;
-      }
-    }
-    double* h = &hope_[i * L];
-    const double level = h[label];
-    for (std::size_t l = 0; l < L; ++l) h[l] -= level;
-    labels[i] = label;
-  }
-
+  Hopes hopes_;
   Switching switching_;
-  std::vector<double> hope_;             // (V, L)
-  std::vector<double> share_;            // (E, 2, L)
-  std::vector<char> queued_;             // (V, L) whether the node is in the label's queue
-  std::vector<std::vector<int>> queue_;  // (L) nodes around which the label is worth a try
-  std::vector<int> seeds_, switches_, accepted_, start_;
-  std::vector<double> shift_;
-  std::vector<int> tried_;
-  int n_changes_ = 0;
+  std::vector<Queue> queues_;  // (L)
+  std::vector<char> queued_;   // (V, L) whether the node is in the label's queue
+  int n_changes_ = 0;          // successful moves
+  std::vector<int> start_, switches_, accepted_, touched_;
+  std::vector<char> is_touched_;  // (V)
 };
 
 }  // namespace neuralfactors

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <numeric>
 #include <vector>
 
 #include "interrupt.hpp"
@@ -51,8 +52,9 @@ class Fusion {
     const Graph& graph = *problem.graph;
     measure(problem, labels, proposal);
     const Move move{hope_.data(), share_.data(), 1};
-    switching_.reset(graph.n_nodes);
-    for (int i = 0; i < graph.n_nodes; ++i) switching_.settle(graph, move, i, interrupt);
+    seeds_.resize(graph.n_nodes);
+    std::iota(seeds_.begin(), seeds_.end(), 0);
+    switching_.start(graph, move, seeds_, interrupt);
     accepted_.clear();
     const auto alternative = [&](int i) { return proposal[i]; };
     const auto chosen = [&](int i) { return switching_.switches(i); };
@@ -94,7 +96,7 @@ class Fusion {
 
   Switching switching_;
   std::vector<double> hope_, share_;
-  std::vector<int> switches_, accepted_;
+  std::vector<int> seeds_, switches_, accepted_;
 };
 
 }  // namespace neuralfactors

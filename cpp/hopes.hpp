@@ -1,0 +1,123 @@
+// What every node could gain by taking any other label: the expansion moves of all labels at once, kept up to date.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "problem.hpp"
+#include "sharing.hpp"
+
+namespace neuralfactors {
+
+// For label l, the move that offers l to every node; see Move for hopes and shares. A change of labels alters the moves
+// of all labels, but only around the node and mostly in a way that leaves what has been shared out as it was.
+class Hopes {
+ public:
+  template <class T>
+  void reset(const Problem<T>& problem, const std::vector<int>& labels) {
+    n_labels_ = problem.n_labels;
+    hope_.resize(problem.graph->n_nodes * n_labels_);
+    share_.resize(2 * problem.graph->n_edges * n_labels_);
+    shift_.resize(n_labels_);
+    for (int i = 0; i < problem.graph->n_nodes; ++i) {
+      const T* scores = problem.row(i);
+      const double here = scores[labels[i]];
+      double* hope = row(i);
+      for (std::size_t l = 0; l < n_labels_; ++l) hope[l] = scores[l] - here;
+    }
+    // The couplings come first: only when all gains are known can they be split well.
+    for (int e = 0; e < problem.graph->n_edges; ++e) measure(problem, labels, e);
+    for (int e = 0; e < problem.graph->n_edges; ++e) split(*problem.graph, e);
+  }
+
+  Move move(int label) { return {hope_.data() + label, share_.data() + label, n_labels_}; }
+  double of(int node, int label) const { return hope_[node * n_labels_ + label]; }
+
+  // Changes the label of a node, in `labels` and in everything that depends on it.
+  template <class T>
+  void relabel(const Problem<T>& problem, std::vector<int>& labels, int i, int label) {
+    const Graph& graph = *problem.graph;
+    for (int a = graph.begin[i]; a < graph.begin[i + 1]; ++a) {
+      const Graph::Arc& arc = graph.arcs[a];
+      const int y = labels[arc.node];
+      const std::size_t row_step = arc.from_tail ? n_labels_ : 1, step = arc.from_tail ? 1 : n_labels_;
+      const T* before = problem.table(arc.edge) + labels[i] * row_step;
+      const T* after = problem.table(arc.edge) + label * row_step;
+      const double level = static_cast<double>(after[y * step]) - before[y * step];
+      for (std::size_t l = 0; l < n_labels_; ++l) {
+        shift_[l] = (static_cast<double>(after[l * step]) - before[l * step]) - level;
+      }
+      double* mine = share(Move::slot_of(arc));
+      double* theirs = share(Move::slot_of(arc) ^ 1);
+      shift_[label] = mine[label] + theirs[label];  // so that the coupling at the node's own label is exactly 0
+      shift(shift_.data(), row(i), row(arc.node), mine, theirs, n_labels_);
+    }
+    double* hope = row(i);
+    const double level =
+        hope[label];  // nothing is shared at this label any more: what the node has gained by its change
+    for (std::size_t l = 0; l < n_labels_; ++l) hope[l] -= level;
+    labels[i] = label;
+  }
+
+ private:
+  double* row(int node) { return hope_.data() + node * n_labels_; }
+  double* share(int slot) { return share_.data() + slot * n_labels_; }
+
+  // Adds the gains of an edge to the hopes of its ends and leaves its couplings in the first of its two rows.
+  template <class T>
+  void measure(const Problem<T>& problem, const std::vector<int>& labels, int e) {
+    const int u = problem.graph->tail[e], v = problem.graph->head[e];
+    const T* table = problem.table(e);
+    const T* from_u = table + labels[u] * n_labels_;
+    const T* from_v = table + labels[v];
+    const double here = from_u[labels[v]];
+    double *hope_u = row(u), *hope_v = row(v), *coupling = share(2 * e);
+    for (std::size_t l = 0; l < n_labels_; ++l) {
+      const double gain_u = from_v[l * n_labels_] - here;
+      const double gain_v = from_u[l] - here;
+      hope_u[l] += gain_u;
+      hope_v[l] += gain_v;
+      coupling[l] = (table[l * n_labels_ + l] - here) - (gain_u + gain_v);
+    }
+    coupling[labels[u]] = coupling[labels[v]] = 0;
+  }
+
+  // Splits the couplings of an edge so that the hopes of its ends come as close to each other as they can.
+  void split(const Graph& graph, int e) {
+    double *hope_u = row(graph.tail[e]), *hope_v = row(graph.head[e]);
+    double *share_u = share(2 * e), *share_v = share(2 * e + 1);
+    for (std::size_t l = 0; l < n_labels_; ++l) {
+      const double coupling = share_u[l];
+      const double total = std::max(coupling, 0.0);
+      const double part = std::min(std::max((total + hope_v[l] - hope_u[l]) / 2, 0.0), total);
+      hope_u[l] += part;
+      hope_v[l] += total - part;
+      share_u[l] = coupling < 0 ? coupling / 2 : part;
+      share_v[l] = coupling < 0 ? coupling / 2 : total - part;
+    }
+  }
+
+  // Raises the neighbour's gains by `shift` and lowers the couplings by as much. The neighbour's share pays for it
+  // while it lasts, which leaves both hopes unchanged.
+  static void shift(const double* __restrict shift, double* __restrict my_hope, double* __restrict their_hope,
+                    double* __restrict mine, double* __restrict theirs, std::size_t n_labels) {
+    for (std::size_t l = 0; l < n_labels; ++l) {
+      const double coupling = mine[l] + theirs[l] - shift[l];
+      const double total = std::max(coupling, 0.0);
+      const double old_part = std::max(mine[l], 0.0);
+      const double part = std::min(old_part, total);
+      my_hope[l] += part - old_part;
+      their_hope[l] += shift[l] + (total - part) - std::max(theirs[l], 0.0);
+      mine[l] = coupling < 0 ? coupling / 2 : part;
+      theirs[l] = coupling < 0 ? coupling / 2 : total - part;
+    }
+  }
+
+  std::size_t n_labels_ = 0;
+  std::vector<double> hope_;   // (V, L)
+  std::vector<double> share_;  // (E, 2, L)
+  std::vector<double> shift_;  // (L)
+};
+
+}  // namespace neuralfactors
