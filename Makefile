@@ -52,7 +52,7 @@ library = $(shell $${CXX:-c++} -print-file-name=$(1))
 SANITIZER := LD_PRELOAD=$(call library,libasan.so):$(call library,libstdc++.so) \
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 sanitize: $(READY)
-	$(call install_into,sanitize,-C cmake.define.NF_SANITIZE=ON)
+	$(call install_into,sanitize,-C cmake.define.NF_SANITIZE=ON -C install.strip=false)
 	$(SANITIZER) build/sanitize/venv/bin/python -m pytest tests/inference --hypothesis-profile=sanitize --capture=sys
 
 fuzz: $(READY)
