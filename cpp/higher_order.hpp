@@ -127,7 +127,13 @@ inline void run_trws(const Model& model, const HigherOrderOptions& options, High
     if (stalled(bound, std::min(gap, model.range))) break;
   }
   result.labels = best.labels;
-  if (options.reduced_costs) srmp.reduced_costs(result.reduced_costs.data(), interrupt);
+  if (options.reduced_costs && order.acyclic) {
+    MaxProduct exact(model, order);
+    exact.sweep(interrupt);
+    exact.reduced_costs(result.reduced_costs.data(), interrupt);
+  } else if (options.reduced_costs) {
+    srmp.reduced_costs(result.reduced_costs.data(), interrupt);
+  }
   const double bound = srmp.bound(interrupt);
   result.bound = bound < model.least_allowed() ? -kInfinity : bound + model.offset;
 }

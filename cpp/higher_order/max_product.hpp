@@ -24,6 +24,22 @@ class MaxProduct : public Messages {
     return change_;
   }
 
+  // Without cycles, after a sweep: costs (V, L), how much the best labelling with that label of the node loses,
+  // exactly.
+  void reduced_costs(double* costs, Interrupt& interrupt) {
+    for (int i = 0; i < model_.n_nodes; ++i, costs += model_.n_labels) {
+      interrupt.check();
+      std::copy(model_.row(i), model_.row(i) + model_.n_labels, belief_.begin());
+      for (int k = model_.first_arc[i]; k < model_.first_arc[i + 1]; ++k) {
+        double* message = to_node(model_.arcs[k]);
+        marginal(model_.arcs[k], free_, message);
+        for (int a = 0; a < model_.n_labels; ++a) belief_[a] += message[a];
+      }
+      const double top = *std::max_element(belief_.begin(), belief_.end());
+      for (int a = 0; a < model_.n_labels; ++a) costs[a] = top - belief_[a];
+    }
+  }
+
  private:
   static constexpr double kDamping = 0.5;  // share of the old message; trees need none and are exact without
 
