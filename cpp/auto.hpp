@@ -11,7 +11,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <utility>
+#include <limits>
+#include <numeric>
+#include <tuple>
 #include <vector>
 
 #include "bp.hpp"
@@ -32,46 +34,57 @@ class AutoSearch {
   void run() {
     const int budget = task_.options.max_iterations ? task_.options.max_iterations : kIterations;
     iterate(relaxation_, std::min(kFirstIterations, budget));
+    if (!is_loose(kVeryLoose)) iterate(relaxation_, std::min(kSecondIterations, budget - task_.out.iterations));
     double gap_before = std::numeric_limits<double>::infinity();
-    while (!task_.closed() && !search(relaxation_, model_, model_.n_labels > kRestricted)) {
-      if (is_loose()) {
-        search_without_bound();
+    while (!task_.closed() && !search(relaxation_, model_, is_restrictable())) {
+      const double hoped_for = (is_loose(kNear) ? kWorthIt : kWorthItNear) * gap_before;
+      const bool promising = task_.gap() < hoped_for && !is_loose(kVeryLoose);
+      gap_before = task_.gap();
+      if (task_.out.iterations >= budget || !promising) {
+        if (is_loose(kLoose)) search_by_max_product();
         break;
       }
-      const bool promising = task_.gap() < kWorthIt * gap_before;
-      gap_before = task_.gap();
-      if (task_.out.iterations >= budget || !promising) break;
-      if (model_.n_labels > kRestricted) search_restricted();
-      iterate(relaxation_, model_.n_labels > kRestricted ? 1 : kMoreIterations);
+      const bool restricted = is_restrictable() && is_loose(kNear);
+      if (restricted) search_restricted();
+      iterate(relaxation_, restricted ? 1 : kMoreIterations);
     }
-    if (!proved_) task_.out.bound = relaxation_.certified();
+    if (!settled_) task_.out.bound = relaxation_.certified();
     if (task_.options.reduced_costs) fill_reduced_costs(task_, relaxation_);
   }
 
  private:
-  static constexpr int kFirstIterations = 7, kMoreIterations = 6, kIterations = 60;
-  static constexpr double kWorthIt = 0.5;  // a round must bring the gap down to this part of it
-  static constexpr int kRestricted = 8;    // labels of a node in the restricted model
+  static constexpr int kFirstIterations = 3, kSecondIterations = 4, kMoreIterations = 6, kIterations = 60;
+  static constexpr double kWorthIt = 0.5, kWorthItNear = 0.85;  // a round must bring the gap down to this part of it
+  static constexpr int kRestricted = 8;                         // labels of a node in the restricted model
   static constexpr int kRestrictedIterations = 5;
-  static constexpr double kMaxTable = 4000;  // entries of one elimination
-  static constexpr double kLooseGap = 0.02;  // relative to the scale: beyond it beliefs say little
-  static constexpr int kAttempts = 4;        // eliminations in a row, each from the last one's labelling
-  static constexpr int kMaxPerNode = 5;      // candidates of one node
-  static constexpr double kCandidatesPerNode = 0.4;
+  static constexpr double kMaxTable = 4000;                   // entries of one elimination
+  static constexpr double kNear = 1e-3;                       // a gap, relative to the scale, that may well be closed
+  static constexpr double kLoose = 0.012, kVeryLoose = 0.05;  // gaps at which beliefs say little, or nothing
+  static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
+  static constexpr int kMaxPerNode = 5;  // candidates of one node
+  static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.8;
+  static constexpr int kMaxProductIterations = 16, kWarmUp = 3;
+  static constexpr float kReinforcement = 0.03f;
+
+  struct Choice {
+    float cost;  // minus its belief
+    int node, label;
+  };
 
   Task<T>& task_;
   Model& model_;
   Relaxation<T> relaxation_;
   Random random_;
-  bool proved_ = false;
-  std::vector<std::pair<float, int>> ranked_;  // (-belief, node * L + label)
+  bool settled_ = false;  // the bound stands as it is
+  std::vector<Choice> ranked_;
 
   static Model& prepared(Task<T>& task) {
     task.work.model.build(task.problem, task.survey);
     return task.work.model;
   }
 
-  bool is_loose() const { return task_.gap() > kLooseGap * task_.survey.scale(); }
+  bool is_loose(double limit) const { return task_.gap() > limit * task_.survey.scale(); }
+  bool is_restrictable() const { return model_.n_labels > kRestricted; }
 
   // n forward sweeps with the backward ones before and between them; the last two round, the last keeps its beliefs.
   void iterate(Relaxation<T>& relaxation, int n) {
@@ -93,7 +106,7 @@ class AutoSearch {
       const int frozen = eliminate(model);
       const bool improved = task_.offer(model, task_.work.by_position);
       if (complete && frozen == 0 && model.label_of.empty()) {
-        proved_ = true;
+        settled_ = true;
         task_.tighten(task_.out.score + task_.survey.rounding());
         return true;
       }
@@ -106,9 +119,14 @@ class AutoSearch {
     return task_.work.elimination.improve(model, task_.work.candidates, task_.work.by_position, kMaxTable, random_);
   }
 
+  static bool cheaper(const Choice& x, const Choice& y) {
+    return std::tie(x.cost, x.node, x.label) < std::tie(y.cost, y.node, y.label);
+  }
+
   // The incumbent's label and those of belief above -threshold, the most promising where they are too many. Returns
   // whether none had to be left out.
-  bool choose_candidates(const std::vector<float>& belief, const Model& m, double threshold) {
+  bool choose_candidates(const std::vector<float>& belief, const Model& m, double threshold,
+                         double per_node = kCandidatesPerNode) {
     task_.incumbent(m, task_.work.by_position);
     const std::vector<int>& present = task_.work.by_position;
     const float floor = static_cast<float>(-threshold / m.unit);
@@ -116,12 +134,12 @@ class AutoSearch {
     for (int i = 0; i < m.n_nodes; ++i) {
       const float* b = belief.data() + static_cast<std::size_t>(i) * m.stride;
       for (int a = 0; a < m.n_labels; ++a)
-        if (b[a] >= floor && a != present[i]) ranked_.push_back({-b[a], i * m.n_labels + a});
+        if (b[a] >= floor && a != present[i]) ranked_.push_back({-b[a], i, a});
     }
     bool complete = true;
-    const std::size_t room = static_cast<std::size_t>(kCandidatesPerNode * m.n_nodes) + 8;
+    const std::size_t room = static_cast<std::size_t>(per_node * m.n_nodes) + 8;
     if (ranked_.size() > room) {
-      std::nth_element(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(room), ranked_.end());
+      std::nth_element(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(room), ranked_.end(), cheaper);
       ranked_.resize(room);
       complete = false;
     }
@@ -130,18 +148,17 @@ class AutoSearch {
 
   bool list_candidates(const Model& m, const std::vector<int>& present) {
     Candidates& c = task_.work.candidates;
-    auto node_of = [&](const std::pair<float, int>& r) { return r.second / m.n_labels; };
     std::sort(ranked_.begin(), ranked_.end(),
-              [&](const auto& x, const auto& y) { return node_of(x) != node_of(y) ? node_of(x) < node_of(y) : x < y; });
+              [](const Choice& x, const Choice& y) { return x.node != y.node ? x.node < y.node : cheaper(x, y); });
     c.begin.assign(1, 0);
     c.label.clear();
     bool complete = true;
     std::size_t k = 0;
     for (int i = 0; i < m.n_nodes; ++i) {
       c.label.push_back(present[i]);
-      for (; k < ranked_.size() && node_of(ranked_[k]) == i; ++k) {
+      for (; k < ranked_.size() && ranked_[k].node == i; ++k) {
         if (static_cast<int>(c.label.size()) - c.begin[i] < kMaxPerNode)
-          c.label.push_back(ranked_[k].second % m.n_labels);
+          c.label.push_back(ranked_[k].label);
         else
           complete = false;
       }
@@ -176,23 +193,42 @@ class AutoSearch {
     return best;
   }
 
-  // The relaxation is far from tight: max-product, then exact search and forests from its best labelling.
-  void search_without_bound() {
+  // The relaxation is far from tight: max-product may know better. Returns false, everything as it was, if it does not;
+  // else searches from its best labelling.
+  bool search_by_max_product() {
+    const std::vector<float> unary = model_.unary, weight = model_.weight;
+    const std::vector<float> to_earlier = model_.to_earlier, to_later = model_.to_later;
     const double bound = relaxation_.certified();
-    relaxation_.start_max_product();
-    for (int k = 0; k < 10; ++k) {
-      if (k) relaxation_.max_product_sweep(kDamping);
-      relaxation_.max_product_sweep(kDamping, k == 9);
+    Relaxation<T> max_product(task_, model_);
+    max_product.start_max_product();
+    bool helps = false;
+    for (int k = 0; k < kMaxProductIterations; ++k) {
+      helps |= max_product.max_product_sweep(kDamping, true);
+      if (k >= kWarmUp) max_product.reinforce(kReinforcement);
+      if (k == kWarmUp && !helps) break;
+      max_product.max_product_sweep(kDamping);
+      ++task_.out.iterations;
     }
+    model_.unary = unary;
+    if (helps) search_beliefs(max_product.belief);
+    model_.weight = weight;
+    model_.to_earlier = to_earlier;
+    model_.to_later = to_later;
+    if (helps) {
+      task_.out.bound = bound;
+      settled_ = true;
+    }
+    return helps;
+  }
+
+  void search_beliefs(const std::vector<float>& belief) {
     polish_by_icm(task_, model_);
-    for (int k = 0; k < 3; ++k) {
-      choose_candidates(relaxation_.belief, model_, task_.gap());
+    for (int k = 0; k < kAttempts; ++k) {
+      choose_candidates(belief, model_, task_.gap(), kLooseCandidatesPerNode);
       eliminate(model_);
-      task_.offer(model_, task_.work.by_position);
+      if (!task_.offer(model_, task_.work.by_position)) break;
     }
     improve_forests();
-    task_.out.bound = bound;
-    proved_ = true;
   }
 
   void improve_forests() {

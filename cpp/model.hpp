@@ -2,32 +2,27 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <limits>
-#include <numeric>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "links.hpp"
 #include "message_kernels.hpp"
-#include "order.hpp"
 #include "problem.hpp"
 #include "survey.hpp"
 
 namespace neuralfactors {
 
-class Model {
+class Model : public Links {
  public:
-  int n_nodes = 0, n_edges = 0, n_labels = 0, stride = 0, table_row = 0;
+  int n_labels = 0, stride = 0, table_row = 0;
   double offset = 0;                // what was subtracted from rows and tables
   double unit = 1;                  // score = unit * (kernel score) + offset
-  std::vector<int> position;        // (V) node -> place in the sweep
-  std::vector<int> node;            // (V) place in the sweep -> node
   std::vector<float> unary;         // (V, S) by position
   std::vector<const float*> table;  // (E) by out slot
-  std::vector<std::uint8_t> flipped;
-  std::vector<int> out_begin, in_begin, in_slot, out_slot, later, earlier;
-  std::vector<int> edge;      // (E) out slot -> edge of the graph
-  std::vector<float> weight;  // (V)
+  std::vector<float> weight;        // (V)
   std::vector<float> to_earlier, to_later, scratch;
   std::vector<int> label_of;  // (V, L) by position, in a restricted model: the labels of the problem; else empty
 
@@ -37,7 +32,9 @@ class Model {
     stride = (n_labels + kLanes - 1) / kLanes * kLanes;
     table_row = n_labels;
     unit = survey.unit();
+    label_of.clear();
     link(*problem.graph);
+    share_weights();
     offset = 0;
     copy_unary(problem, survey);
     point_to_tables(problem, survey);
@@ -46,22 +43,12 @@ class Model {
 
   // The same problem with only some labels of each node: label_of is (V, L). Messages come along.
   void restrict_to(const Model& full, int labels_per_node, std::vector<int> labels) {
-    n_nodes = full.n_nodes;
-    n_edges = full.n_edges;
+    static_cast<Links&>(*this) = full;
+    flipped.assign(n_edges, 0);
     n_labels = labels_per_node;
     stride = table_row = (n_labels + kLanes - 1) / kLanes * kLanes;
     offset = full.offset;
     unit = full.unit;
-    position = full.position;
-    node = full.node;
-    flipped.assign(n_edges, 0);
-    out_begin = full.out_begin;
-    in_begin = full.in_begin;
-    in_slot = full.in_slot;
-    out_slot = full.out_slot;
-    later = full.later;
-    earlier = full.earlier;
-    edge = full.edge;
     weight = full.weight;
     label_of = std::move(labels);
     gather(full);
@@ -127,7 +114,6 @@ class Model {
 
  private:
   std::vector<float> owned_tables_;
-  std::vector<std::int64_t> key_;
 
   const int* labels_at(int i) const { return label_of.data() + static_cast<std::size_t>(i) * n_labels; }
 
@@ -163,38 +149,7 @@ class Model {
     }
   }
 
-  void link(const Graph& g) {
-    label_of.clear();
-    n_nodes = g.n_nodes;
-    n_edges = g.n_edges;
-    sweep_order(g, position, node);
-    out_begin.assign(n_nodes + 1, 0);
-    in_begin.assign(n_nodes + 1, 0);
-    for (int e = 0; e < n_edges; ++e) {
-      const int p = position[g.tail[e]], q = position[g.head[e]];
-      ++out_begin[std::min(p, q) + 1];
-      ++in_begin[std::max(p, q) + 1];
-    }
-    for (int i = 0; i < n_nodes; ++i) {
-      out_begin[i + 1] += out_begin[i];
-      in_begin[i + 1] += in_begin[i];
-    }
-    for (auto* v : {&in_slot, &out_slot, &later, &earlier, &edge}) v->resize(n_edges);
-    flipped.resize(n_edges);
-    std::vector<int>& next_out = next_out_;
-    std::vector<int>& next_in = next_in_;
-    next_out.assign(out_begin.begin(), out_begin.end() - 1);
-    next_in.assign(in_begin.begin(), in_begin.end() - 1);
-    for (int e = 0; e < n_edges; ++e) {
-      const int p = position[g.tail[e]], q = position[g.head[e]];
-      const int lo = std::min(p, q), hi = std::max(p, q), out = next_out[lo]++, in = next_in[hi]++;
-      edge[out] = e;
-      flipped[out] = p > q;
-      later[out] = hi;
-      earlier[in] = lo;
-      in_slot[out] = in;
-      out_slot[in] = out;
-    }
+  void share_weights() {
     weight.resize(n_nodes);
     for (int i = 0; i < n_nodes; ++i) {
       const int ahead = out_begin[i + 1] - out_begin[i], behind = in_begin[i + 1] - in_begin[i];
@@ -214,33 +169,29 @@ class Model {
     }
   }
 
-  // Tables stay where they are unless float32 messages would lose precision on them.
+  // Tables stay where they are unless float32 messages would lose precision on them. The last one moves too: kernels
+  // may read a few floats past the end of a table.
   template <class T>
   void point_to_tables(const Problem<T>& problem, const Survey& survey) {
     const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
-    auto must_copy = [&](int out) {
-      return std::is_same_v<T, double> || survey.offset_table[edge[out]] || edge[out] == n_edges - 1;
-    };
-    table.resize(n_edges);
+    auto must_shift = [&](int e) { return std::is_same_v<T, double> || unit != 1 || survey.offset_table[e]; };
+    auto must_copy = [&](int e) { return must_shift(e) || e == n_edges - 1; };
     std::size_t copies = 0;
-    for (int out = 0; out < n_edges; ++out) copies += must_copy(out);
+    for (int e = 0; e < n_edges; ++e) copies += must_copy(e);
     owned_tables_.assign(copies * size + kLanes, 0.f);
+    table.resize(n_edges);
     float* next = owned_tables_.data();
     for (int out = 0; out < n_edges; ++out) {
       const T* t = problem.table(edge[out]);
-      if (!must_copy(out)) {
-        if constexpr (std::is_same_v<T, float>) table[out] = t;
-        continue;
-      }
-      const double top = survey.table_max[edge[out]];
-      offset += top;
-      for (std::size_t k = 0; k < size; ++k) next[k] = static_cast<float>((t[k] - top) / unit);
+      if constexpr (std::is_same_v<T, float>) table[out] = t;
+      if (!must_copy(edge[out])) continue;
+      const double shift = must_shift(edge[out]) ? survey.table_max[edge[out]] : 0;
+      offset += shift;
+      for (std::size_t k = 0; k < size; ++k) next[k] = static_cast<float>((t[k] - shift) / unit);
       table[out] = next;
       next += size;
     }
   }
-
-  std::vector<int> next_out_, next_in_;
 };
 
 }  // namespace neuralfactors

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <numeric>
 #include <vector>
 
@@ -29,12 +30,15 @@ inline std::vector<int> breadth_first(const Graph& g) {
     const std::size_t first = order.size();
     order.push_back(start);
     seen[start] = mark;
-    for (std::size_t k = first; k < order.size(); ++k)
+    for (std::size_t k = first; k < order.size(); ++k) {
+      const auto fresh = static_cast<std::ptrdiff_t>(order.size());
       for (int a = g.begin[order[k]]; a < g.begin[order[k] + 1]; ++a)
         if (seen[g.arcs[a].node] != mark) {
           seen[g.arcs[a].node] = mark;
           order.push_back(g.arcs[a].node);
         }
+      std::sort(order.begin() + fresh, order.end());  // so that the order of the edges does not matter
+    }
     return first;
   };
   for (int i = 0; i < g.n_nodes; ++i) {

@@ -39,13 +39,17 @@ class Prepared {
   bool hopeless = false;     // some row or table is wholly forbidden
   double least_allowed = 0;  // no allowed labelling scores below this
 
-  // Throws EdgeFault or Survey::Fault (with the place in the caller's arrays).
-  void build(const Input<T>& in) {
+  // Reads the edges; throws EdgeFault. Returns whether there are neither self-loops nor parallel edges.
+  bool link(const Input<T>& in) {
     read_edges(in);
+    return simple_ = is_simple();
+  }
+
+  // Call link() first. Throws Survey::Fault, with the place in the caller's arrays.
+  void build(const Input<T>& in) {
     problem = {&graph_, in.n_labels, in.unary, in.interaction};
-    if (!is_simple()) {
-      Survey checked;  // the caller's own numbers must be valid before they are added up
-      checked.look(problem);
+    if (!simple_) {
+      survey.look(problem);  // the caller's own numbers must be valid before they are added up
       merge(in);
     }
     survey.look(problem);
@@ -58,6 +62,7 @@ class Prepared {
 
  private:
   Graph graph_;
+  bool simple_ = true;
   std::vector<T> unary_, interaction_, finite_unary_, finite_interaction_;
   std::vector<int> mark_, merged_;
 

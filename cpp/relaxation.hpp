@@ -33,9 +33,13 @@ class Relaxation {
   void start_max_product() {
     std::fill(model_.weight.begin(), model_.weight.end(), 1.f);
     model_.reset_messages();
-    forward_ = true;
   }
   bool max_product_sweep(float damping, bool keep_belief = false) { return pass(forward_, keep_belief, damping); }
+
+  // Adds a part of the beliefs to the unary scores, so that later sweeps settle on what is believed now.
+  void reinforce(float rate) {
+    for (std::size_t k = 0; k < belief.size(); ++k) model_.unary[k] += rate * belief[k];
+  }
 
   // The bound that holds for the messages as they are, in double precision; meant for TRW-S on the whole problem.
   double certified() const { return certified_bound(task_.problem, model_, !forward_); }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <stdexcept>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "auto.hpp"
@@ -29,6 +30,7 @@ class Solver {
  public:
   // init is (V) or null. Throws EdgeFault, Survey::Fault, Unsuitable or Interrupted.
   void solve(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt, Outcome& out) {
+    if (!prepared_.link(in) && std::is_same_v<T, float>) return solve_in_double(in, init, options, interrupt, out);
     prepared_.build(in);
     out = Outcome{};
     Task<T> task{prepared_.finite, prepared_.survey, options, interrupt, work_, out};
@@ -49,6 +51,18 @@ class Solver {
   Workspace work_;
   TreeSolver tree_;
   BinaryCut cut_;
+
+  // Sums of float32 tables are not float32 numbers: parallel edges and self-loops are added up in double precision.
+  void solve_in_double(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt,
+                       Outcome& out) {
+    const std::size_t n_unary = static_cast<std::size_t>(in.n_nodes) * in.n_labels;
+    const std::size_t n_interaction = static_cast<std::size_t>(in.n_edges) * in.n_labels * in.n_labels;
+    const std::vector<double> unary(in.unary, in.unary + n_unary);
+    const std::vector<double> interaction(in.interaction, in.interaction + n_interaction);
+    const Input<double> wide{unary.data(), interaction.data(), in.edges,   in.first_node,
+                             in.n_nodes,   in.n_edges,         in.n_labels};
+    Solver<double>().solve(wide, init, options, interrupt, out);
+  }
 
   void dispatch(Task<T>& task) {
     switch (task.options.method) {

@@ -18,6 +18,7 @@ struct Survey {
   double top = 0, bottom = 0;      // sums of the row and table maxima and minima; -inf entries do not count
   double mean = 0;                 // score of an average labelling
   double magnitude = 0;            // largest absolute value
+  double total_magnitude = 0;      // sum of the largest absolute values of the rows and tables
   std::vector<double> row_max;     // (V)
   std::vector<double> table_max;   // (E)
   std::vector<char> offset_table;  // (E) a constant dwarfs the differences between entries
@@ -31,6 +32,9 @@ struct Survey {
   // What the best entry of every row and table would gain over an average labelling: unlike the score itself, it does
   // not change when a constant is added to a row or table. Tolerances are relative to it.
   double scale() const { return std::max(top - mean, 0.0); }
+
+  // What the order of summation may change in a float64 score.
+  double dust() const { return 1e-14 * total_magnitude; }
 
   // What float32 arithmetic may get wrong in a sum over the whole problem.
   double rounding() const { return 2e-6 * (top - bottom); }
@@ -82,7 +86,9 @@ struct Survey {
     top += x.max;
     bottom += x.min;
     mean += x.sum / static_cast<double>(x.count);
-    magnitude = std::max({magnitude, std::abs(x.max), std::abs(x.min)});
+    const double largest = std::max(std::abs(x.max), std::abs(x.min));
+    magnitude = std::max(magnitude, largest);
+    total_magnitude += largest;
     return x;
   }
 

@@ -67,7 +67,7 @@ struct Task {
 
   double gap() const { return out.bound - out.score; }
 
-  bool closed() const { return gap() <= options.tolerance * survey.scale(); }
+  bool closed() const { return gap() <= options.tolerance * survey.scale() + survey.dust(); }
 };
 
 }  // namespace neuralfactors

@@ -1,0 +1,96 @@
+"""Random MAP problems and the slow, obvious answers that the solvers are compared with."""
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import strategies as st
+
+SLACK = 1e-9  # of the magnitude: what float64 sums may differ by when they are taken in another order
+
+
+@dataclass(frozen=True)
+class MapProblem:
+    unary: np.ndarray
+    interaction: np.ndarray
+    edges: np.ndarray
+
+    @property
+    def arrays(self):
+        return self.unary, self.interaction, self.edges
+
+    @property
+    def magnitude(self):
+        values = [a[np.isfinite(a)] for a in (self.unary, self.interaction)]
+        return sum(float(np.abs(v).sum()) for v in values)
+
+    def score(self, y):
+        y = np.asarray(y, dtype=int)
+        u, v = self.edges.T
+        rows = self.unary[np.arange(len(y)), y].astype(np.float64)
+        return float(rows.sum() + self.interaction[np.arange(len(u)), y[u], y[v]].astype(np.float64).sum())
+
+    @property
+    def scale(self):
+        """What the tolerance is relative to (see `solve`), parallel edges and self-loops taken as they are."""
+        total = 0.0
+        for array in (*self.unary, *self.interaction):
+            allowed = array[np.isfinite(array)].astype(np.float64)
+            total += allowed.max() - allowed.mean() if allowed.size else 0.0
+        return total
+
+
+def brute_force(problem):
+    n_nodes, n_labels = problem.unary.shape
+    return max(problem.score(y) for y in itertools.product(range(n_labels), repeat=n_nodes))
+
+
+def make_problem(rng, n_nodes, n_labels, edges, *, strength=1.0, dtype=np.float64, integer=False):
+    edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    draw = (lambda size: rng.integers(-2, 3, size)) if integer else rng.standard_normal
+    unary = np.asarray(draw((n_nodes, n_labels)), dtype)
+    interaction = np.asarray(strength * draw((len(edges), n_labels, n_labels)), dtype)
+    return MapProblem(unary, interaction, edges)
+
+
+def random_edges(rng, n_nodes, n_edges):
+    """Any pairs: parallel edges, both orientations and self-loops included."""
+    return rng.integers(0, n_nodes, (n_edges, 2)) if n_nodes else np.zeros((0, 2), np.int64)
+
+
+def random_tree(rng, n_nodes):
+    """A forest in random order and orientation."""
+    parents = [(int(rng.integers(0, i)), i) for i in range(1, n_nodes) if rng.random() < 0.9]
+    order = rng.permutation(n_nodes)
+    edges = [(order[a], order[b]) if rng.random() < 0.5 else (order[b], order[a]) for a, b in parents]
+    return np.array(edges, np.int64).reshape(-1, 2)
+
+
+def planar_graph(rng, n_nodes):
+    """Edges of a Delaunay triangulation: about three for each node."""
+    from scipy.spatial import Delaunay
+
+    triangles = Delaunay(rng.random((n_nodes, 2))).simplices
+    pairs = np.sort(np.concatenate([triangles[:, [0, 1]], triangles[:, [1, 2]], triangles[:, [2, 0]]]), axis=1)
+    return np.unique(pairs, axis=0).astype(np.int64)
+
+
+@st.composite
+def problems(draw, max_nodes=5, max_labels=4, forbid=False, edges_of=None):
+    """Small problems of every kind: sizes, scales, offsets, ties, precision, parallel edges, self-loops."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n_nodes = draw(st.integers(0, max_nodes))
+    n_labels = draw(st.integers(1, max_labels))
+    edges = edges_of(rng, n_nodes) if edges_of else random_edges(rng, n_nodes, draw(st.integers(0, 2 * n_nodes)))
+    dtype = draw(st.sampled_from([np.float32, np.float64]))
+    p = make_problem(
+        rng, n_nodes, n_labels, edges, strength=draw(st.sampled_from([0.2, 1.0, 5.0])), integer=draw(st.booleans())
+    )
+    scale = draw(st.sampled_from([1e-12, 1e-3, 1.0, 1e4, 1e12]))
+    offset = draw(st.sampled_from([0.0, 0.0, 1e3])) * rng.standard_normal((len(edges), 1, 1))
+    unary, interaction = (scale * p.unary).astype(dtype), (scale * (p.interaction + offset)).astype(dtype)
+    if forbid:
+        share = draw(st.sampled_from([0.0, 0.2, 0.7]))
+        unary[rng.random(unary.shape) < share / 2] = -np.inf
+        interaction[rng.random(interaction.shape) < share] = -np.inf
+    return MapProblem(unary, interaction, p.edges)
