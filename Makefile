@@ -56,7 +56,7 @@ sanitize: $(READY)
 	$(SANITIZER) build/sanitize/venv/bin/python -m pytest tests/inference --hypothesis-profile=sanitize --capture=sys
 
 fuzz: $(READY)
-	$(BIN)/python tests/inference/fuzz.py
+	$(BIN)/python tests/inference/test_fuzz.py 100000
 
 wheel: $(READY)
 	$(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
