@@ -1,0 +1,104 @@
+"""Small synthetic problems on chains and grids, for examples and tests; seeded."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors.graph import Graph
+
+Problem = tuple[list[Graph], list[NDArray[np.int64]]]
+
+
+def chain_edges(n_nodes: int) -> NDArray[np.int64]:
+    """Edges (n_nodes − 1, 2) that join every node to the next.
+
+    >>> chain_edges(3).tolist()
+    [[0, 1], [1, 2]]
+    """
+    nodes = np.arange(n_nodes, dtype=np.int64)
+    return np.stack([nodes[:-1], nodes[1:]], axis=1)
+
+
+def grid_edges(height: int, width: int) -> NDArray[np.int64]:
+    """Edges between the neighbours, right and below, of a grid numbered row by row; the rightward ones come first.
+
+    >>> grid_edges(2, 2).tolist()
+    [[0, 1], [2, 3], [0, 2], [1, 3]]
+    """
+    nodes = np.arange(height * width, dtype=np.int64).reshape(height, width)
+    right = np.stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()], axis=1)
+    below = np.stack([nodes[:-1].ravel(), nodes[1:].ravel()], axis=1)
+    return np.concatenate([right, below])
+
+
+def make_chains(
+    n_graphs: int = 100, length: int = 10, n_labels: int = 4, noise: float = 1.0, random_state: int = 0
+) -> Problem:
+    """Chains whose labels mostly count upwards, seen through noisy one-hot features; without edge features.
+
+    Returns
+    -------
+    X : list of Graph
+    Y : list of arrays of shape (length,)
+    """
+    rng = np.random.default_rng(random_state)
+    X, Y = [], []
+    for _ in range(n_graphs):
+        steps = np.where(rng.random(length) < 0.9, 1, rng.integers(n_labels, size=length))
+        y = (rng.integers(n_labels) + np.cumsum(steps)) % n_labels
+        features = np.eye(n_labels)[y] + noise * rng.normal(size=(length, n_labels))
+        X.append(Graph(features.astype(np.float32), chain_edges(length)))
+        Y.append(y)
+    return X, Y
+
+
+def make_grids(
+    n_graphs: int = 50, side: int = 8, n_labels: int = 3, noise: float = 1.5, random_state: int = 0
+) -> Problem:
+    """Grids of vertical stripes, seen through noisy one-hot features; an edge feature says which way the edge runs.
+
+    Returns
+    -------
+    X : list of Graph
+    Y : list of arrays of shape (side²,)
+    """
+    rng = np.random.default_rng(random_state)
+    edges = grid_edges(side, side)
+    horizontal = (np.arange(len(edges)) < side * (side - 1)).astype(np.float32)
+    X, Y = [], []
+    for _ in range(n_graphs):
+        stripes = (np.arange(side) // 2 + rng.integers(n_labels)) % n_labels
+        y = np.tile(stripes, side)
+        features = np.eye(n_labels)[y] + noise * rng.normal(size=(side * side, n_labels))
+        X.append(Graph(features.astype(np.float32), edges, np.stack([horizontal, 1 - horizontal], axis=1)))
+        Y.append(y)
+    return X, Y
+
+
+def make_synergy(n_graphs: int = 100, length: int = 12, noise: float = 0.3, random_state: int = 0) -> Problem:
+    """Chains on which unary and interaction factors must divide the work, as in the paper's example of synergy.
+
+    A label is a pair (part, state) of 2 × 2. The node features tell the part by an exclusive or of two signs, which no
+    linear classifier can see, and say nothing of the state. The edge features tell whether the state changes, and say
+    nothing of the part. The state of the first node is given away by a third node feature.
+
+    Returns
+    -------
+    X : list of Graph
+    Y : list of arrays of shape (length,), labels 0 to 3
+    """
+    rng = np.random.default_rng(random_state)
+    X, Y = [], []
+    for _ in range(n_graphs):
+        signs = rng.choice([-1.0, 1.0], size=(length, 2))
+        part = (signs[:, 0] != signs[:, 1]).astype(np.int64)
+        state = np.cumsum(rng.integers(2, size=length)) % 2
+        hint = np.zeros(length)
+        hint[0] = 2.0 * state[0] - 1.0
+        change = 2.0 * (state[1:] != state[:-1]) - 1.0
+        nodes = np.column_stack([signs + noise * rng.normal(size=signs.shape), hint])
+        edge = (change + noise * rng.normal(size=length - 1))[:, None]
+        X.append(Graph(nodes.astype(np.float32), chain_edges(length), edge.astype(np.float32)))
+        Y.append(2 * part + state)
+    return X, Y

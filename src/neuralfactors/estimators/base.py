@@ -1,0 +1,189 @@
+"""What all estimators share: checked data in, labels out, a score, files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from neuralfactors.factors import Factor, FactorModel
+from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
+from neuralfactors.learning.decode import Decoder
+from neuralfactors.learning.samples import Samples
+from neuralfactors.persistence import FileFormatError, load_history, load_model, save_model
+from neuralfactors.potentials import Potentials
+
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+class StructuredEstimator(BaseEstimator):
+    """Base of estimators whose fitted state is a `FactorModel`: prediction, score and files.
+
+    A subclass fills `model_`, `n_labels_`, `n_node_features_`, `n_edge_features_`, `order_` and `history_` in `fit`.
+    """
+
+    _registry: ClassVar[dict[str, type[StructuredEstimator]]] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        StructuredEstimator._registry[cls.__name__] = cls
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+    def predict(self, X: Sequence[Graph]) -> list[NDArray[np.int64]]:
+        """Label vectors, one per graph."""
+        predictions = []
+        decoder = self._decoder()
+        for batch in self._batches(X):
+            labels = decoder(self._potentials(batch)).labels.cpu().numpy()
+            predictions += np.split(labels, batch.node_ptr[1:-1].numpy())
+        return predictions
+
+    def decision(self, X: Sequence[Graph]) -> list[Potentials]:
+        """Potentials, one object per graph, whose argmax `predict` looks for."""
+        found = []
+        for batch in self._batches(X):
+            whole = self._potentials(batch)
+            node_ptr, edge_ptr = batch.node_ptr.tolist(), batch.edge_ptr.tolist()
+            for g in range(batch.n_graphs):
+                nodes, edges = slice(node_ptr[g], node_ptr[g + 1]), slice(edge_ptr[g], edge_ptr[g + 1])
+                ends = whole.edges[edges] - node_ptr[g]
+                found.append(Potentials(whole.unary[nodes].clone(), whole.interaction[edges].clone(), ends))
+        return found
+
+    def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
+        """Share of the labelled nodes that are predicted right, by their weight where graphs have `node_weight`."""
+        if len(X) != len(Y):
+            raise ValueError(f"Y needs one label vector per graph: expected {len(X)}, got {len(Y)}")
+        right = total = 0.0
+        for n, y_pred in enumerate(self.predict(X)):
+            y, weight = check_labels(Y[n], X[n].n_nodes, f"Y[{n}]"), X[n].node_weight
+            counted = (y >= 0) if weight is None else np.where(y >= 0, weight, 0.0)
+            right += float((counted * (y_pred == y)).sum())
+            total += float(counted.sum())
+        return right / total if total else float("nan")
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator into the folder `path`: JSON, safetensors and the history; no code."""
+        check_is_fitted(self, "model_")
+        parameters, omitted = _storable(self.get_params(deep=False))
+        document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": self._sizes()}
+        save_model(path, document, self.model_.state_dict(), self.history_)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
+        """The estimator that `save` wrote into the folder `path`.
+
+        `parameters` replace those in the file; a module or function that was given to the estimator is not in the file
+        and must be given again.
+        """
+        document, tensors = load_model(path)
+        kind = cls._registry.get(document.get("class", ""))
+        if kind is None or not issubclass(kind, cls):
+            raise FileFormatError(f"{path} holds a {document.get('class')!r}, not a {cls.__name__}")
+        needed = {"unary", "interaction", "activation"} & set(document["omitted"]) - set(parameters)
+        if needed:
+            raise ValueError(f"{path} was saved with {sorted(needed)} given as Python objects: pass them to load again")
+        estimator = kind(**{**_from_json(document["parameters"]), **parameters})
+        for name, value in document["fitted"].items():
+            setattr(estimator, name, value)
+        estimator.model_ = estimator._build_model(torch.Generator().manual_seed(0))
+        try:
+            estimator.model_.load_state_dict(tensors)
+        except RuntimeError as error:
+            raise FileFormatError(f"{path} holds tensors that do not fit its parameters") from error
+        estimator.history_ = load_history(path)
+        return estimator
+
+    def _sizes(self) -> dict[str, int]:
+        names = ("n_labels_", "n_node_features_", "n_edge_features_", "order_")
+        return {name: getattr(self, name) for name in names}
+
+    def _take_sizes(self, samples: Samples) -> None:
+        self.n_labels_ = samples.n_labels
+        self.n_node_features_ = samples.n_node_features
+        self.n_edge_features_ = samples.n_edge_features
+        self.order_ = samples.order
+
+    def _build_model(self, generator: torch.Generator) -> FactorModel:
+        """A model with fresh parameters, drawn from `generator`; linear factors, unless a subclass says otherwise."""
+        unary = Factor(self.n_node_features_, self.n_labels_, bias=self.bias, generator=generator)
+        interaction = Factor(self.n_edge_features_, self.n_labels_, self.order_, bias=self.bias, generator=generator)
+        return self._finish(FactorModel(unary, interaction, self.n_labels_))
+
+    def _finish(self, model: FactorModel) -> FactorModel:
+        if self.dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {self.dtype!r}")
+        return model.to(getattr(self, "device", "cpu"), DTYPES[self.dtype])
+
+    def _decoder(self) -> Decoder:
+        return Decoder(self.inference, self.inference_tol, self.inference_max_iter, self.n_threads)
+
+    def _batches(self, X: Sequence[Graph]) -> Iterator[GraphBatch]:
+        check_is_fitted(self, "model_")
+        if not len(X):
+            return
+        widths = check_agreement(X[n] for n in range(len(X)))
+        self._check_widths(widths, any(X[n].n_edges for n in range(len(X))))
+        empty = [np.zeros(0, dtype=np.int64)] * len(X)
+        samples = Samples(X, empty, self.n_labels_, *widths)
+        reference = next(self.model_.parameters(), torch.zeros(()))
+        for chunk in samples.chunks(range(len(X))):
+            yield GraphBatch.from_graphs([X[n] for n in chunk], reference.dtype).to(reference.device)
+
+    def _check_widths(self, widths: tuple[int, int, int], has_edges: bool) -> None:
+        names = ("node features", "edge features", "nodes in an edge")
+        fitted = (self.n_node_features_, self.n_edge_features_, self.order_)
+        for k, (name, got, expected) in enumerate(zip(names, widths, fitted, strict=True)):
+            if got != expected and (k == 0 or has_edges):
+                raise ValueError(f"X has {got} {name}, but {type(self).__name__} was fitted with {expected}")
+
+    @torch.no_grad()
+    def _potentials(self, batch: GraphBatch) -> Potentials:
+        training = self.model_.training
+        potentials: Potentials = self.model_.eval()(batch)
+        self.model_.train(training)
+        return potentials
+
+
+def seed_of(random_state: Any) -> int:
+    """A seed from None (fresh), an integer or a numpy RandomState or Generator."""
+    if random_state is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**31))
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(2**31))
+    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
+        return int(random_state)
+    raise ValueError(f"random_state must be None, an integer ≥ 0, a RandomState or a Generator, got {random_state!r}")
+
+
+def _storable(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    stored, omitted = {}, []
+    for name, value in parameters.items():
+        if isinstance(value, (nn.Module, Tensor)) or callable(value) or name == "callbacks":
+            omitted += [] if value is None else [name]
+        elif isinstance(value, (np.random.RandomState, np.random.Generator)):
+            omitted.append(name)
+        elif isinstance(value, (np.ndarray, np.generic)):
+            stored[name] = value.tolist()
+        else:
+            stored[name] = str(value) if isinstance(value, os.PathLike) else value
+    return stored, omitted
+
+
+def _from_json(parameters: dict[str, Any]) -> dict[str, Any]:
+    return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}

@@ -1,0 +1,199 @@
+"""CuttingPlaneSVM and FrankWolfeSVM: linear factors, a convex objective, and a duality gap that says when to stop."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from numpy.typing import ArrayLike
+
+from neuralfactors.estimators.base import StructuredEstimator, seed_of
+from neuralfactors.graph import Graph
+from neuralfactors.learning.cutting_plane import ConvexRun, n_slack, one_slack
+from neuralfactors.learning.frank_wolfe import block_frank_wolfe
+from neuralfactors.learning.history import Callback, ProgressBar, close
+from neuralfactors.learning.linear import LinearProblem
+from neuralfactors.learning.losses import check_class_weight, check_option
+from neuralfactors.learning.samples import Samples
+
+
+class ConvexEstimator(StructuredEstimator):
+    """Base of estimators with linear factors that minimise Eq. (6) of the paper to a stated duality gap."""
+
+    dtype = "float64"  # the gap is a small difference of large numbers
+
+    def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Self:
+        """Learn from graphs X and label vectors Y; nodes labelled −1 are left out."""
+        if not 0 < self.C < float("inf"):
+            raise ValueError(f"C must be positive and finite, got {self.C}")
+        if self.max_iter < 1 or self.tol < 0:
+            raise ValueError(f"max_iter must be at least 1 and tol not negative, got {self.max_iter} and {self.tol}")
+        samples = Samples.check(X, Y, self.n_labels)
+        self._take_sizes(samples)
+        class_weight = samples.class_weight(self.class_weight)
+        check_class_weight(class_weight)
+        self.model_ = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
+        callbacks = list(self.callbacks or ()) + ([ProgressBar(self.max_iter)] if self.verbose else [])
+        try:
+            run = self._run(LinearProblem(samples, self.model_, self._decoder(), class_weight), callbacks)
+        finally:
+            close(callbacks)
+        self.history_, self.objective_, self.converged_ = run.history, run.best, run.converged
+        return self
+
+    def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
+        raise NotImplementedError
+
+
+class CuttingPlaneSVM(ConvexEstimator):
+    """Structural SVM with linear factors, trained by cutting planes.
+
+    Minimises the same objective as `StructuralSVM` with `()` hidden units: ½‖w‖² + C/N Σₙ hinge.
+
+    Parameters
+    ----------
+    C : float
+        λ in the paper.
+    slack : str
+        "n": one slack variable a graph, constraints generated lazily, as the paper's CP; "1": one for all of them.
+    cache_size : int
+        Labellings kept per graph with `slack="1"`, from which constraints are taken before inference is asked again.
+    tol : float
+        Stop when the duality gap is at most this share of the objective.
+    max_iter : int
+        Passes of inference over the data.
+    n_labels, bias, class_weight, inference, inference_tol, inference_max_iter, n_threads, callbacks, verbose
+        As in `StructuralSVM`.
+
+    Attributes
+    ----------
+    objective_ : float
+        The best value of the objective, whose weights are kept.
+    converged_ : bool
+        Whether `tol` was reached.
+    history_ : list of dict
+        A record a pass: objective, dual, duality_gap, hinge, gap, optimal, differing, constraints, seconds.
+
+    Examples
+    --------
+    >>> X = [Graph([[1.0], [-1.0]], [[0, 1]]), Graph([[-1.0], [1.0]], [[0, 1]])]
+    >>> svm = CuttingPlaneSVM(C=10.0).fit(X, [[1, 0], [0, 1]])
+    >>> svm.converged_, svm.score(X, [[1, 0], [0, 1]])
+    (True, 1.0)
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        slack: str = "n",
+        cache_size: int = 10,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        n_labels: int | None = None,
+        bias: bool = True,
+        class_weight: str | ArrayLike | None = None,
+        inference: str = "auto",
+        inference_tol: float = 1e-4,
+        inference_max_iter: int | None = None,
+        n_threads: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.slack = slack
+        self.cache_size = cache_size
+        self.tol = tol
+        self.max_iter = max_iter
+        self.n_labels = n_labels
+        self.bias = bias
+        self.class_weight = class_weight
+        self.inference = inference
+        self.inference_tol = inference_tol
+        self.inference_max_iter = inference_max_iter
+        self.n_threads = n_threads
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
+        check_option("slack", self.slack, ("n", "1"))
+        if self.slack == "n":
+            return n_slack(problem, self.C, self.tol, self.max_iter, callbacks)
+        return one_slack(problem, self.C, self.tol, self.max_iter, self.cache_size, callbacks)
+
+
+class FrankWolfeSVM(ConvexEstimator):
+    """Structural SVM with linear factors, trained by block-coordinate Frank-Wolfe steps with exact line search.
+
+    Minimises the same objective as `StructuralSVM` with `()` hidden units: ½‖w‖² + C/N Σₙ hinge.
+
+    Parameters
+    ----------
+    C : float
+        λ in the paper.
+    tol : float
+        Stop when the duality gap is at most this share of the objective.
+    max_iter : int
+        Passes over the data.
+    check_every : int
+        Passes between two that certify the gap.
+    corrective : bool
+        Whether a step gives all constraints found for its graph their best weights; False: the classical step, which
+        moves towards the new one only.
+    random_state : int, RandomState or None
+        Of the order of the graphs.
+    n_labels, bias, class_weight, inference, inference_tol, inference_max_iter, n_threads, callbacks, verbose
+        As in `StructuralSVM`.
+
+    Attributes
+    ----------
+    objective_, converged_, history_
+        As in `CuttingPlaneSVM`.
+
+    Examples
+    --------
+    >>> X = [Graph([[1.0], [-1.0]], [[0, 1]]), Graph([[-1.0], [1.0]], [[0, 1]])]
+    >>> FrankWolfeSVM(C=10.0).fit(X, [[1, 0], [0, 1]]).score(X, [[1, 0], [0, 1]])
+    1.0
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        tol: float = 1e-3,
+        max_iter: int = 200,
+        check_every: int = 5,
+        corrective: bool = True,
+        n_labels: int | None = None,
+        bias: bool = True,
+        class_weight: str | ArrayLike | None = None,
+        inference: str = "auto",
+        inference_tol: float = 1e-4,
+        inference_max_iter: int | None = None,
+        random_state: Any = 0,
+        n_threads: int | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.C = C
+        self.tol = tol
+        self.max_iter = max_iter
+        self.check_every = check_every
+        self.corrective = corrective
+        self.n_labels = n_labels
+        self.bias = bias
+        self.class_weight = class_weight
+        self.inference = inference
+        self.inference_tol = inference_tol
+        self.inference_max_iter = inference_max_iter
+        self.random_state = random_state
+        self.n_threads = n_threads
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
+        seed = seed_of(self.random_state)
+        options = (self.max_iter, seed, self.check_every, self.corrective)
+        return block_frank_wolfe(problem, self.C, self.tol, *options, callbacks)

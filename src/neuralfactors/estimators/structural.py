@@ -1,0 +1,231 @@
+"""StructuralSVM: unary and interaction factors, linear or neural, trained together under a max-margin loss."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from copy import deepcopy
+from typing import Any
+
+import torch
+from numpy.typing import ArrayLike
+from torch import nn
+
+from neuralfactors.estimators.base import seed_of
+from neuralfactors.estimators.gradient import GradientEstimator
+from neuralfactors.factors import Factor, FactorModel
+from neuralfactors.learning.history import Callback
+from neuralfactors.learning.optimizers import MakeOptimizer
+from neuralfactors.learning.subgradient import Settings
+
+
+class StructuralSVM(GradientEstimator):
+    """Structural SVM with neural factors, trained end to end with inference in the loop; `()` makes a factor linear.
+
+    Minimises ½‖w‖² + C/N Σₙ max(0, max_z Δ(yⁿ, z) + g(xⁿ, z) − g(xⁿ, yⁿ)) over N graphs, Eq. (6) of the paper, by
+    Algorithm 1 (linear interactions) or 2 (neural ones). The paper's own setting is `optimizer="sgd"`,
+    `schedule="inverse"` and `batch_size=None`.
+
+    Parameters
+    ----------
+    unary_hidden, interaction_hidden : sequence of int
+        Units of the hidden layers.
+    activation : str or callable
+        Of the hidden layers: "tanh", "relu", ...; see `Factor`.
+    symmetric : bool
+        Whether an interaction must not depend on the order of its nodes.
+    dropout : float
+        Share of the hidden units dropped in training.
+    bias : bool
+        Whether layers have one; it is regularised like all else.
+    unary, interaction : nn.Module
+        Used, as copies, in place of the factors described above.
+    n_labels : int
+        None: the highest label in Y plus 1.
+    C : float
+        Weight of the hinge against the regulariser; λ in the paper. `interaction_C`: another one for the interactions.
+    learning_rate, momentum : float
+        μ and the momentum; `interaction_learning_rate`, `interaction_momentum`: others for the interactions.
+    schedule : str
+        "inverse": μ/(t₀ + t) with t the pass over the data, as in the paper; "constant"; "cosine".
+    t0 : float
+        t₀ of that curve.
+    optimizer : str or callable
+        "adam", "sgd" (with momentum), "adamw", "rmsprop", "adagrad"; or a function from parameter groups to a torch
+        optimiser.
+    max_iter : int
+        Passes over the data.
+    batch_size : int
+        Graphs a step; None: all of them.
+    class_weight : None, "balanced" or array of shape (L,)
+        η, what a wrong node costs by its true class.
+    void : str
+        "drop" leaves nodes labelled −1 out of training; "complete" labels them by inference.
+    inference, inference_tol, inference_max_iter : str, float, int
+        Method, tolerance and budget; see `neuralfactors.inference.solve`.
+    keep : str
+        Which iterate is returned: that of the best "objective" (an estimate unless `batch_size` is None), of the best
+        "validation" accuracy, or the "last".
+    averaging : str
+        "linear" or "uniform" average of all iterates instead; None: none.
+    patience : int
+        Stop when the best value has not improved by the share `tol` for so many epochs; None: never.
+    validation_fraction : float
+        Share of the graphs to hold out where `fit` is given no validation data.
+    warm_start : bool
+        Whether `fit` begins with the parameters of the last one.
+    random_state : int, RandomState or None
+        None draws a fresh seed.
+    device, dtype : str
+        Where and in what precision the factors are computed.
+    n_threads : int
+        Of inference; None: all cores.
+    checkpoint : path
+        File written every `checkpoint_every` epochs; where it exists, `fit` continues the run it holds.
+    tensorboard : path
+        Folder of a TensorBoard log.
+    callbacks : sequence of callable
+        Each gets the record of every epoch; one that returns True ends the training.
+    verbose : int
+        1 shows a progress bar.
+
+    Attributes
+    ----------
+    model_ : FactorModel
+    n_labels_, n_node_features_, n_edge_features_, order_ : int
+    history_ : list of dict
+        A record an epoch: objective, hinge, gap, optimal, negative, differing, accuracy, seconds.
+
+    Examples
+    --------
+    >>> from neuralfactors.graph import Graph
+    >>> X = [Graph([[1.0], [-1.0]], [[0, 1]]), Graph([[-1.0], [1.0]], [[0, 1]])]
+    >>> svm = StructuralSVM((), (), C=10.0, max_iter=20).fit(X, [[1, 0], [0, 1]])
+    >>> [y.tolist() for y in svm.predict(X)]
+    [[1, 0], [0, 1]]
+    """
+
+    def __init__(
+        self,
+        unary_hidden: Sequence[int] = (256,),
+        interaction_hidden: Sequence[int] = (512,),
+        *,
+        activation: str | Callable[[], nn.Module] = "tanh",
+        symmetric: bool = False,
+        dropout: float = 0.0,
+        bias: bool = True,
+        unary: nn.Module | None = None,
+        interaction: nn.Module | None = None,
+        n_labels: int | None = None,
+        C: float = 1.0,
+        interaction_C: float | None = None,
+        learning_rate: float = 2e-3,
+        interaction_learning_rate: float | None = None,
+        momentum: float = 0.9,
+        interaction_momentum: float | None = None,
+        schedule: str = "cosine",
+        t0: float = 0.0,
+        optimizer: str | MakeOptimizer = "adam",
+        max_iter: int = 50,
+        batch_size: int | None = 8,
+        class_weight: str | ArrayLike | None = None,
+        void: str = "drop",
+        inference: str = "auto",
+        inference_tol: float = 1e-4,
+        inference_max_iter: int | None = None,
+        keep: str = "objective",
+        averaging: str | None = None,
+        patience: int | None = None,
+        tol: float = 1e-4,
+        validation_fraction: float | None = None,
+        warm_start: bool = False,
+        random_state: Any = 0,
+        device: str = "cpu",
+        dtype: str = "float32",
+        n_threads: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        checkpoint_every: int = 1,
+        tensorboard: str | os.PathLike[str] | None = None,
+        callbacks: Sequence[Callback] | None = None,
+        verbose: int = 0,
+    ) -> None:
+        self.unary_hidden = unary_hidden
+        self.interaction_hidden = interaction_hidden
+        self.activation = activation
+        self.symmetric = symmetric
+        self.dropout = dropout
+        self.bias = bias
+        self.unary = unary
+        self.interaction = interaction
+        self.n_labels = n_labels
+        self.C = C
+        self.interaction_C = interaction_C
+        self.learning_rate = learning_rate
+        self.interaction_learning_rate = interaction_learning_rate
+        self.momentum = momentum
+        self.interaction_momentum = interaction_momentum
+        self.schedule = schedule
+        self.t0 = t0
+        self.optimizer = optimizer
+        self.max_iter = max_iter
+        self.batch_size = batch_size
+        self.class_weight = class_weight
+        self.void = void
+        self.inference = inference
+        self.inference_tol = inference_tol
+        self.inference_max_iter = inference_max_iter
+        self.keep = keep
+        self.averaging = averaging
+        self.patience = patience
+        self.tol = tol
+        self.validation_fraction = validation_fraction
+        self.warm_start = warm_start
+        self.random_state = random_state
+        self.device = device
+        self.dtype = dtype
+        self.n_threads = n_threads
+        self.checkpoint = checkpoint
+        self.checkpoint_every = checkpoint_every
+        self.tensorboard = tensorboard
+        self.callbacks = callbacks
+        self.verbose = verbose
+
+    def _settings(self) -> Settings:
+        return Settings(
+            C=_pair(self.C, self.interaction_C),
+            learning_rate=_pair(self.learning_rate, self.interaction_learning_rate),
+            momentum=_pair(self.momentum, self.interaction_momentum),
+            t0=self.t0,
+            schedule=self.schedule,
+            optimizer=self.optimizer,
+            max_iter=self.max_iter,
+            batch_size=self.batch_size,
+            keep=self.keep,
+            averaging=self.averaging,
+            patience=self.patience,
+            tol=self.tol,
+            void=self.void,
+            seed=seed_of(self.random_state),
+        )
+
+    def _build_model(self, generator: torch.Generator) -> FactorModel:
+        unary = deepcopy(self.unary)
+        if unary is None:
+            unary = self._factor(self.n_node_features_, 1, self.unary_hidden, generator, symmetric=False)
+        interaction = deepcopy(self.interaction)
+        if interaction is None:
+            hidden, symmetric = self.interaction_hidden, self.symmetric
+            interaction = self._factor(self.n_edge_features_, self.order_, hidden, generator, symmetric=symmetric)
+        return self._finish(FactorModel(unary, interaction, self.n_labels_))
+
+    def _factor(
+        self, n_features: int, order: int, hidden: Sequence[int], generator: torch.Generator, *, symmetric: bool
+    ) -> Factor:
+        return Factor(
+            n_features, self.n_labels_, order, hidden, self.activation,
+            symmetric=symmetric, bias=self.bias, dropout=self.dropout, generator=generator,
+        )  # fmt: skip
+
+
+def _pair(unary: float, interaction: float | None) -> tuple[float, float]:
+    return float(unary), float(unary if interaction is None else interaction)

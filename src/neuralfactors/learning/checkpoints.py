@@ -1,0 +1,54 @@
+"""The state of a training run as a document and tensors, and back; writing them to disk is left to others."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from neuralfactors.learning.subgradient import Progress, Trainer
+
+
+def training_state(trainer: Trainer) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """All that a run needs to go on exactly as it would have: a JSON-able document, and tensors by name.
+
+    The order of the graphs and the random numbers of an epoch follow from the seed and its number, and need no storing.
+    """
+    tensors: dict[str, Tensor] = {}
+    for k, (parameter, best) in enumerate(zip(trainer.parameters, trainer.best_values, strict=True)):
+        tensors[f"parameter.{k}"] = parameter.detach()
+        tensors[f"best.{k}"] = best
+    document: dict[str, Any] = {"progress": asdict(trainer.progress), "averaged": None, "optimizer": {}}
+    if trainer.average is not None:
+        document["averaged"] = trainer.average.count
+        tensors |= {f"average.{k}": value for k, value in enumerate(trainer.average.values)}
+    for k, state in trainer.optimizer.state_dict()["state"].items():
+        for name, value in state.items():
+            if isinstance(value, Tensor):
+                tensors[f"optimizer.{k}.{name}"] = value
+            else:
+                document["optimizer"][f"optimizer.{k}.{name}"] = value
+    # Tensors that share memory must not meet in one file, and what is stored must not change under the writer.
+    return document, {name: tensor.clone() for name, tensor in tensors.items()}
+
+
+@torch.no_grad()
+def restore_training(trainer: Trainer, document: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+    """Put a `training_state` back into a trainer made with the same model and settings."""
+    trainer.progress = Progress(**document["progress"])
+    for k, (parameter, best) in enumerate(zip(trainer.parameters, trainer.best_values, strict=True)):
+        parameter.copy_(tensors[f"parameter.{k}"])
+        best.copy_(tensors[f"best.{k}"])
+    if trainer.average is not None:
+        trainer.average.count = document["averaged"]
+        for k, value in enumerate(trainer.average.values):
+            value.copy_(tensors[f"average.{k}"])
+    stored = {**document["optimizer"], **{key: value for key, value in tensors.items() if key.startswith("optimizer.")}}
+    state: dict[int, dict[str, Any]] = {}
+    for key, value in stored.items():
+        _, number, name = key.split(".", 2)
+        state.setdefault(int(number), {})[name] = value
+    running = trainer.optimizer.state_dict()
+    trainer.optimizer.load_state_dict({"state": state, "param_groups": running["param_groups"]})

@@ -1,0 +1,62 @@
+"""Training on several processes: graphs are divided among ranks, sums meet in all of them.
+
+Under `torchrun` the process group is set up at the first use; a group that the caller has set up is used as it is.
+"""
+
+from __future__ import annotations
+
+import atexit
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.distributed as dist
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Place of this process among those that train together; alone, it is rank 0 of 1."""
+
+    rank: int = 0
+    size: int = 1
+
+    @classmethod
+    def current(cls) -> Ranks:
+        """The ranks of torch.distributed, which `torchrun` announces, or a single one."""
+        if not dist.is_available():
+            return cls()
+        if not dist.is_initialized():
+            if not dist.is_torchelastic_launched():
+                return cls()
+            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+            atexit.register(_close)
+        return cls(dist.get_rank(), dist.get_world_size())
+
+    def share(self, indices: Sequence[int]) -> Sequence[int]:
+        """Every size-th of `indices`, beginning with the rank: disjoint, together all."""
+        return indices[self.rank :: self.size]
+
+    def sum_(self, tensors: Sequence[Tensor]) -> None:
+        """Replace every tensor by its sum over the ranks, in one message."""
+        if self.size == 1 or not tensors:
+            return
+        flat = torch.cat([tensor.flatten() for tensor in tensors]).to(_message_device())
+        dist.all_reduce(flat)
+        parts = torch.split(flat, [tensor.numel() for tensor in tensors])
+        for tensor, part in zip(tensors, parts, strict=True):
+            tensor.copy_(part.view_as(tensor))
+
+    def wait(self) -> None:
+        """Return when every rank is here."""
+        if self.size > 1:
+            dist.barrier()
+
+
+def _message_device() -> str:
+    return "cuda" if dist.get_backend() == "nccl" else "cpu"
+
+
+def _close() -> None:
+    if dist.is_initialized():
+        dist.destroy_process_group()

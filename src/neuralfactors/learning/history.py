@@ -1,0 +1,102 @@
+"""What is told of a training run: records of its epochs, a progress bar, TensorBoard."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from neuralfactors.learning.step import Totals
+
+Record = dict[str, Any]
+Callback = Callable[[Record], Any]
+
+
+def make_record(
+    epoch: int, totals: Totals, regulariser: float, C: float, accuracy: float | None, loss: str = "hinge"
+) -> Record:
+    """The record of an epoch.
+
+    `objective` is Eq. (6); `hinge`, or whatever `loss` is, the mean over the graphs; `gap` how far, at most, it is too
+    low for inference being approximate; `optimal` and `negative` shares of graphs; `differing` the share of labelled
+    nodes at which z and y differ; `accuracy` that on the validation data, if there are any; `seconds` by part.
+    """
+    graphs, labelled = max(1.0, totals.graphs), max(1.0, totals.labelled)
+    mean = totals.loss / graphs
+    return {
+        "epoch": epoch,
+        "objective": regulariser + C * mean,
+        loss: mean,
+        "gap": totals.gap / graphs if math.isfinite(totals.gap) else None,
+        "optimal": totals.optimal / graphs,
+        "negative": totals.negative / graphs,
+        "differing": totals.differing / labelled,
+        "accuracy": accuracy,
+        "seconds": {part: round(seconds, 6) for part, seconds in totals.seconds.items()},
+    }
+
+
+class ProgressBar:
+    """Callback that shows a rich progress bar with the objective."""
+
+    def __init__(self, max_iter: int) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.progress = Progress(*columns)
+        self.task = self.progress.add_task("training", total=max_iter)
+        self.progress.start()
+
+    def __call__(self, record: Record) -> None:
+        """Advance to the epoch of `record`."""
+        told = f"objective {record['objective']:.6g}"
+        if record.get("accuracy") is not None:
+            told += f"  accuracy {record['accuracy']:.4f}"
+        self.progress.update(self.task, completed=record["epoch"], description=told)
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self.progress.stop()
+
+
+class TensorBoard:
+    """Callback that writes the numbers of every record to a TensorBoard log in `folder`."""
+
+    def __init__(self, folder: str) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise ImportError("tensorboard must be installed to write its logs: pip install tensorboard") from error
+        self.writer = SummaryWriter(folder)
+
+    def __call__(self, record: Record) -> None:
+        """Write the numbers of `record` at its epoch."""
+        for name, value in _flatten(record):
+            self.writer.add_scalar(name, value, record["epoch"])
+
+    def close(self) -> None:
+        """Flush the log to disk."""
+        self.writer.close()
+
+
+def tell(callbacks: Sequence[Callback], record: Record) -> bool:
+    """Call every callback with `record`; whether one of them returned True, which asks to stop."""
+    answers = [callback(record) for callback in callbacks]
+    return any(answer is True for answer in answers)
+
+
+def close(callbacks: Sequence[Callback]) -> None:
+    """Close the callbacks that can be closed."""
+    for callback in callbacks:
+        if hasattr(callback, "close"):
+            callback.close()
+
+
+def _flatten(record: Record, prefix: str = "") -> list[tuple[str, float]]:
+    found: list[tuple[str, float]] = []
+    for name, value in record.items():
+        if isinstance(value, dict):
+            found += _flatten(value, f"{prefix}{name}/")
+        elif isinstance(value, (int, float)) and name != "epoch":
+            found.append((prefix + name, float(value)))
+    return found

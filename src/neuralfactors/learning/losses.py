@@ -1,0 +1,192 @@
+"""Structured losses as torch modules: potentials and labels in, a differentiable scalar out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from numpy.typing import ArrayLike
+from torch import Tensor, nn
+
+from neuralfactors.learning.decode import Decoded, Decoder, clamp_labelled
+from neuralfactors.potentials import Potentials, hamming, loss_augment, node_costs
+
+
+@dataclass(frozen=True)
+class LossReport:
+    """What the last call of a loss knows of its own quality."""
+
+    gap: float  # mean distance between score and bound of the inference, in units of the loss
+    optimal: float  # share of graphs whose inference is proved optimal
+    negative: float  # share of graphs whose violation fell below zero, which only approximate inference can do
+    differing: float  # share of labelled nodes at which z and y differ
+    z: Tensor  # (V,) the loss-augmented prediction
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Margin violations of a batch before they are clamped at zero."""
+
+    value: Tensor  # (G,) Δ(y, z) + g(x, z) − g(x, y)
+    y: Tensor  # (V,) the labels compared with: void nodes completed, or set to 0 where they are dropped
+    z: Tensor  # (V,)
+    decoded: Decoded
+
+    @property
+    def negative(self) -> Tensor:
+        """Which graphs fell below zero by more than rounding explains, (G,)."""
+        scale = torch.from_numpy(self.decoded.score).abs().clamp_min(1.0)
+        return self.value.detach().cpu() < -1e-5 * scale
+
+
+def violation(
+    potentials: Potentials, y: Tensor, costs: Tensor, decoder: Decoder, *, augment: bool = True, void: str = "drop"
+) -> Violation:
+    """Δ(y, z) + g(x, z) − g(x, y) of every graph for the loss-augmented prediction z; Eqs. (7)–(8).
+
+    Parameters
+    ----------
+    potentials : Potentials
+    y : Tensor of shape (V,)
+        Labels, −1 where there is none.
+    costs : Tensor of shape (V,)
+        What a wrong label costs at every node.
+    decoder : Decoder
+    augment : bool
+        False: z is the plain prediction and Δ is left out, as in the perceptron.
+    void : str
+        "drop": void nodes and the edges that touch them take no part. "complete": y is completed there by inference.
+    """
+    labelled = y >= 0
+    full = bool(labelled.all())
+    with torch.no_grad():
+        if not full and void == "complete":
+            y = decoder(clamp_labelled(potentials, y)).labels
+    if not full and void == "drop":
+        potentials, y = potentials.masked(labelled), y.clamp_min(0)
+    with torch.no_grad():
+        decoded = decoder(loss_augment(potentials, y, costs) if augment else potentials)
+        z = decoded.labels if full or void == "complete" else torch.where(labelled, decoded.labels, y)
+    value = potentials.contrast(z, y)
+    if augment:
+        value = value + hamming(y, z, costs.to(value.dtype), potentials.node_graph, potentials.n_graphs)
+    return Violation(value, y, z, decoded)
+
+
+class StructuredHingeLoss(nn.Module):
+    """Structured hinge max(0, max_z Δ(y, z) + g(x, z) − g(x, y)) with margin rescaling; Eqs. (6)–(7) of the paper.
+
+    Inference runs on the CPU whatever the device of the potentials, with one transfer in each direction a batch. It is
+    written for CUDA tensors and for autocast as well; here it was run on CPUs only.
+
+    Parameters
+    ----------
+    method : str
+        Inference method, as in `neuralfactors.inference.solve`.
+    class_weight : array of shape (L,)
+        η: what a wrong label costs, by true class. None: 1.
+    void : str
+        What becomes of nodes labelled −1, which carry no loss. "drop": they and the edges that touch them take no part.
+        "complete": inference labels them as best fits the others.
+    reduction : str
+        "mean" or "sum" over the graphs, or "none" for one value a graph.
+    tol, max_iter, n_threads, random_state
+        Passed to inference.
+
+    Attributes
+    ----------
+    report : LossReport
+        Of the last call; None before it.
+
+    Examples
+    --------
+    >>> unary = torch.zeros(2, 3, requires_grad=True)
+    >>> potentials = Potentials(unary, torch.zeros(1, 3, 3), torch.tensor([[0, 1]]))
+    >>> loss = StructuredHingeLoss()(potentials, torch.tensor([0, 2]))
+    >>> loss.item()
+    2.0
+    """
+
+    augment = True
+
+    def __init__(
+        self,
+        method: str = "auto",
+        *,
+        class_weight: ArrayLike | Tensor | None = None,
+        void: str = "drop",
+        reduction: str = "mean",
+        tol: float = 1e-4,
+        max_iter: int | None = None,
+        n_threads: int | None = None,
+        random_state: int = 0,
+    ) -> None:
+        super().__init__()
+        check_option("void", void, ("drop", "complete"))
+        check_option("reduction", reduction, ("mean", "sum", "none"))
+        self.decoder = Decoder(method, tol, max_iter, n_threads, random_state)
+        self.void = void
+        self.reduction = reduction
+        self.class_weight: Tensor | None
+        self.register_buffer("class_weight", check_class_weight(class_weight))
+        self.report: LossReport | None = None
+
+    def forward(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None = None) -> Tensor:
+        """Loss of the labels `y` (V,); `node_weight` (V,) multiplies what a wrong node costs."""
+        check_y(y, potentials)
+        if self.class_weight is not None and len(self.class_weight) != potentials.n_labels:
+            expected = f"{potentials.n_labels} entries, one per label"
+            raise ValueError(f"class_weight needs {expected}, got {len(self.class_weight)}")
+        costs = node_costs(y, self.class_weight, node_weight)
+        found = violation(potentials, y, costs, self.decoder, augment=self.augment, void=self.void)
+        self.report = _report(found, y)
+        hinge = found.value.clamp_min(0)  # approximate inference may miss y itself and fall below zero
+        if self.reduction == "none":
+            return hinge
+        return hinge.mean() if self.reduction == "mean" else hinge.sum()
+
+
+class StructuredPerceptronLoss(StructuredHingeLoss):
+    """Perceptron loss max_z g(x, z) − g(x, y): the hinge without margin; parameters as in StructuredHingeLoss."""
+
+    augment = False
+
+
+def check_class_weight(class_weight: ArrayLike | Tensor | None) -> Tensor | None:
+    """`class_weight` as a tensor (L,), refused unless it is finite and not negative."""
+    if class_weight is None:
+        return None
+    weight = torch.as_tensor(class_weight)
+    weight = weight if weight.is_floating_point() else weight.to(torch.float32)
+    if weight.ndim != 1 or not bool(torch.isfinite(weight).all()) or bool((weight < 0).any()):
+        raise ValueError(f"class_weight must be one finite number ≥ 0 per label, got {weight.tolist()}")
+    return weight
+
+
+def check_y(y: Tensor, potentials: Potentials) -> None:
+    """Refuse labels that do not fit the potentials."""
+    if y.shape != (len(potentials.unary),) or y.dtype != torch.int64:
+        expected = f"int64 of shape ({len(potentials.unary)},)"
+        raise ValueError(f"y must be {expected}, got {y.dtype} of shape {tuple(y.shape)}")
+    if len(y) and (int(y.min()) < -1 or int(y.max()) >= potentials.n_labels):
+        low, high = int(y.min()), int(y.max())
+        raise ValueError(f"y must hold labels from 0 to {potentials.n_labels - 1}, or -1 for void; got {low} to {high}")
+
+
+def check_option(name: str, value: str, options: tuple[str, ...]) -> None:
+    """Refuse a `value` that is none of the `options`."""
+    if value not in options:
+        raise ValueError(f"{name} must be one of {list(options)}, got {value!r}")
+
+
+def _report(found: Violation, y: Tensor) -> LossReport:
+    labelled = y >= 0
+    differing = ((found.z != y) & labelled).sum() / labelled.sum().clamp_min(1)
+    graphs = max(1, len(found.value))
+    return LossReport(
+        gap=float(found.decoded.gap.sum()) / graphs,
+        optimal=float(found.decoded.optimal.sum()) / graphs,
+        negative=float(found.negative.sum()) / graphs,
+        differing=float(differing),
+        z=found.z,
+    )

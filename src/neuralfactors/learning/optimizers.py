@@ -1,0 +1,66 @@
+"""Optimisers by name, learning-rate curves, and the average of iterates."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+Groups = list[dict[str, Any]]
+MakeOptimizer = Callable[[Groups], torch.optim.Optimizer]
+
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    "sgd": torch.optim.SGD,
+    "adam": torch.optim.Adam,
+    "adamw": torch.optim.AdamW,
+    "rmsprop": torch.optim.RMSprop,
+    "adagrad": torch.optim.Adagrad,
+}
+SCHEDULES = ("inverse", "constant", "cosine")
+
+
+def make_optimizer(optimizer: str | MakeOptimizer, groups: Groups) -> torch.optim.Optimizer:
+    """The optimiser called `optimizer`, or the one that it makes of parameter groups, each with `params` and `lr`."""
+    if callable(optimizer):
+        return optimizer(groups)
+    if optimizer not in OPTIMIZERS:
+        raise ValueError(f"optimizer must be one of {sorted(OPTIMIZERS)} or a callable, got {optimizer!r}")
+    if optimizer not in ("sgd", "rmsprop"):
+        groups = [{key: value for key, value in group.items() if key != "momentum"} for group in groups]
+    return OPTIMIZERS[optimizer](groups)
+
+
+def learning_rate_factor(schedule: str, t: float, t0: float, max_iter: int) -> float:
+    """What the learning rate is multiplied by in pass `t`, counted from 1: 1 / (t₀ + t) for "inverse", as in the paper.
+
+    >>> learning_rate_factor("inverse", 1.0, 9.0, 100)
+    0.1
+    """
+    if schedule == "inverse":
+        return 1.0 / (t0 + t)
+    if schedule == "cosine":
+        return 0.5 * (1.0 + math.cos(math.pi * min(1.0, (t - 1.0) / max_iter)))
+    return 1.0
+
+
+class Average:
+    """Running average of iterates: "linear" weighs iterate t by t, "uniform" weighs all the same."""
+
+    KINDS = ("linear", "uniform")
+
+    def __init__(self, kind: str, parameters: Sequence[Tensor]) -> None:
+        if kind not in self.KINDS:
+            raise ValueError(f"averaging must be None or one of {list(self.KINDS)}, got {kind!r}")
+        self.kind = kind
+        self.count = 0
+        self.values = [parameter.detach().clone() for parameter in parameters]
+
+    def update(self, parameters: Sequence[Tensor]) -> None:
+        """Take in the next iterate."""
+        self.count += 1
+        share = 2.0 / (self.count + 1) if self.kind == "linear" else 1.0 / self.count
+        for value, parameter in zip(self.values, parameters, strict=True):
+            value.lerp_(parameter.detach(), share)

@@ -1,0 +1,115 @@
+"""Labelled graphs as training reads them: checked once, batched in chunks of bounded size, class weights counted."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
+
+# Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking
+# the kernel for fresh pages, and which keeps memory independent of the number of graphs.
+CHUNK_ENTRIES = 6 * 2**20
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Graphs X and labels Y; a graph is read when its turn comes, so that X may be a sequence that loads lazily."""
+
+    X: Sequence[Graph]
+    Y: Sequence[NDArray[np.int64]]
+    n_labels: int
+    n_node_features: int
+    n_edge_features: int
+    order: int
+    drop_void: bool = True
+
+    @classmethod
+    def check(
+        cls, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None, *, drop_void: bool = True
+    ) -> Samples:
+        """The samples, refused with a sentence that names the graph where X and Y do not fit each other."""
+        for name, value in (("X", X), ("Y", Y)):
+            if not hasattr(value, "__len__") or not hasattr(value, "__getitem__") or isinstance(value, (str, dict)):
+                raise ValueError(f"{name} must be a sequence with one entry per graph, got {type(value).__name__}")
+        if len(X) != len(Y):
+            raise ValueError(f"Y needs one label vector per graph: expected {len(X)}, got {len(Y)}")
+        n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))
+        labels = [check_labels(Y[n], X[n].n_nodes, f"Y[{n}]") for n in range(len(X))]
+        highest = max((int(y.max()) for y in labels if y.size), default=-1)
+        if highest < 0:
+            raise ValueError("Y must label at least one node, but all nodes are void (-1)")
+        if n_labels is None:
+            n_labels = highest + 1
+        if highest >= n_labels:
+            raise ValueError(f"Y must hold labels below n_labels={n_labels}, got {highest}")
+        return cls(X, labels, n_labels, n_node_features, n_edge_features, order, drop_void)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def batch(self, indices: Sequence[int], dtype: torch.dtype) -> tuple[GraphBatch, Tensor]:
+        """The graphs of `indices` as a batch and their labels (V,), without void nodes where they are to be dropped."""
+        pairs = [self.labelled(n) for n in indices]
+        batch = GraphBatch.from_graphs([graph for graph, _ in pairs], dtype)
+        return batch, torch.from_numpy(np.concatenate([y for _, y in pairs]))
+
+    def labelled(self, n: int) -> tuple[Graph, NDArray[np.int64]]:
+        """Graph n and its labels, without its void nodes where they are to be dropped."""
+        graph, y = self.X[n], self.Y[n]
+        if self.drop_void and (y < 0).any():
+            return graph.subgraph(y >= 0), y[y >= 0]
+        return graph, y
+
+    def chunks(self, indices: Sequence[int]) -> Iterator[list[int]]:
+        """`indices` in their order, cut so that the tables of a chunk stay small; at least one graph each."""
+        chunk: list[int] = []
+        entries = 0
+        for n in indices:
+            size = self.X[n].n_edges * self.n_labels**self.order + self.X[n].n_nodes * self.n_labels
+            if chunk and entries + size > CHUNK_ENTRIES:
+                yield chunk
+                chunk, entries = [], 0
+            chunk.append(n)
+            entries += size
+        if chunk:
+            yield chunk
+
+    def class_counts(self) -> NDArray[np.int64]:
+        """Number of nodes of every class, (L,)."""
+        return sum((np.bincount(y[y >= 0], minlength=self.n_labels) for y in self.Y), np.zeros(self.n_labels, np.int64))
+
+    def class_weight(self, option: Any) -> NDArray[np.float64] | None:
+        """η of every class for `class_weight=None`, "balanced" or an array of L entries.
+
+        "balanced" weighs a class by the inverse of its frequency, scaled so that the mean over the labelled nodes is 1;
+        a class that does not occur weighs 0.
+        """
+        if option is None:
+            return None
+        if isinstance(option, str):
+            if option != "balanced":
+                raise ValueError(f'class_weight must be None, "balanced" or an array, got {option!r}')
+            counts = self.class_counts()
+            present = np.count_nonzero(counts)
+            return np.where(counts > 0, counts.sum() / (present * np.maximum(counts, 1)), 0.0)
+        weight = np.asarray(option, dtype=np.float64)
+        if weight.shape != (self.n_labels,):
+            raise ValueError(f"class_weight needs {self.n_labels} entries, one per label, got shape {weight.shape}")
+        return weight
+
+    def digest(self) -> str:
+        """A fingerprint of features, edges and labels."""
+        total = hashlib.sha256()
+        for n in range(len(self)):
+            graph = self.X[n]
+            for array in (graph.node_features, graph.edges, graph.edge_features, graph.node_weight, self.Y[n]):
+                total.update(b"" if array is None else np.ascontiguousarray(array).data)
+        return total.hexdigest()

@@ -1,0 +1,139 @@
+"""The subgradient of the hinge of a batch: forward on all rows, inference, backward on the rows that differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from neuralfactors.factors import FactorModel
+from neuralfactors.graph import GraphBatch
+from neuralfactors.learning.decode import Decoder
+from neuralfactors.learning.losses import Violation, violation
+from neuralfactors.potentials import Potentials, joint_labels, node_costs
+
+PARTS = ("read", "forward", "inference", "backward", "update")
+
+
+@dataclass
+class Totals:
+    """Sums over graphs from which the record of an epoch is made."""
+
+    graphs: float = 0.0
+    loss: float = 0.0
+    gap: float = 0.0
+    optimal: float = 0.0
+    negative: float = 0.0
+    labelled: float = 0.0
+    differing: float = 0.0
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
+
+    COUNTED = ("graphs", "loss", "gap", "optimal", "negative", "labelled", "differing")
+
+    def add(self, found: Violation, y: Tensor) -> None:
+        """Count the violations of a batch with labels `y` (V,)."""
+        labelled = y >= 0
+        self.graphs += len(found.value)
+        self.loss += float(found.value.detach().clamp_min(0).sum(dtype=torch.float64))
+        self.gap += float(found.decoded.gap.sum())
+        self.optimal += float(found.decoded.optimal.sum())
+        self.negative += float(found.negative.sum())
+        self.labelled += float(labelled.sum())
+        self.differing += float(((found.z != y) & labelled).sum())
+
+    def numbers(self) -> Tensor:
+        """The counts as a tensor, to be summed over ranks and put back by `replace`."""
+        return torch.tensor([getattr(self, name) for name in self.COUNTED], dtype=torch.float64)
+
+    def replace(self, numbers: Tensor) -> None:
+        """Put back the counts of `numbers`."""
+        for name, value in zip(self.COUNTED, numbers.tolist(), strict=True):
+            setattr(self, name, value)
+
+
+class Clock:
+    """Adds the time since the last call to a part of the epoch."""
+
+    def __init__(self, seconds: dict[str, float]) -> None:
+        self.seconds = seconds
+        self.last = perf_counter()
+
+    def lap(self, part: str) -> None:
+        """Count the time since the last lap as time spent on `part`."""
+        now = perf_counter()
+        self.seconds[part] += now - self.last
+        self.last = now
+
+
+def accumulate(
+    model: FactorModel,
+    batch: GraphBatch,
+    y: Tensor,
+    decoder: Decoder,
+    totals: Totals,
+    clock: Clock,
+    *,
+    class_weight: Tensor | None = None,
+    augment: bool = True,
+    void: str = "drop",
+) -> None:
+    """Add Σₙ ∇ max(0, ℓₙ) over the graphs of `batch` to the gradients of `model`, and its counts to `totals`.
+
+    With `void="drop"` the batch must be free of void nodes already, as `Samples.batch` gives it.
+
+    The subgradient is zero wherever z equals y. So the factors run without gradient on everything, and with gradient
+    only on the rows that differ, of which only the outputs selected by z and y are computed; `_backward_restricted`.
+    A model whose rows meet (batch normalisation) or that takes chances (dropout) goes through autograd as a whole.
+    """
+    costs = node_costs(y, class_weight, batch.node_weight)
+    with torch.set_grad_enabled(not model.rowwise):
+        potentials = model(batch)
+        clock.lap("forward")
+        found = violation(potentials, y, costs, decoder, augment=augment, void=void)
+        clock.lap("inference")
+    if model.rowwise:
+        _backward_restricted(model, batch, potentials, found)
+    elif found.value.requires_grad:
+        torch.autograd.backward(found.value.clamp_min(0).sum())
+    clock.lap("backward")
+    totals.add(found, y)
+
+
+def _backward_restricted(model: FactorModel, batch: GraphBatch, potentials: Potentials, found: Violation) -> None:
+    """Gradients of Σ max(0, ℓₙ) from the rows at which z and y differ, in the graphs whose hinge is not clamped."""
+    # At exactly zero autograd's clamp passes the gradient too; the perceptron starts there, with z a tie.
+    active, y, z = found.value >= 0, found.y, found.z
+    rows = torch.nonzero((z != y) & active[potentials.node_graph])[:, 0]
+    _backward(model, "unary", batch.node_features, rows, z, y)
+    if model.interaction is not None:
+        before, after = joint_labels(y, batch.edges, model.n_labels), joint_labels(z, batch.edges, model.n_labels)
+        rows = torch.nonzero((before != after) & active[potentials.edge_graph])[:, 0]
+        _backward(model, "interaction", batch.edge_features, rows, after, before)
+
+
+def _backward(model: FactorModel, part: str, features: Tensor, rows: Tensor, plus: Tensor, minus: Tensor) -> None:
+    if len(rows):
+        value = model.contrast(part, features[rows], plus[rows], minus[rows]).sum()
+        if value.requires_grad:  # a module given in place of a factor may have nothing to learn
+            torch.autograd.backward(value)
+
+
+def accumulate_cross_entropy(
+    model: FactorModel, batch: GraphBatch, y: Tensor, totals: Totals, clock: Clock, class_weight: Tensor | None = None
+) -> None:
+    """Add the gradient of the nodes' cross-entropy, summed over `batch`, to the gradients of the unary factor."""
+    labelled = y >= 0
+    costs = node_costs(y, class_weight, batch.node_weight)
+    values = model.unary(batch.node_features)
+    clock.lap("forward")
+    loss = (functional.cross_entropy(values, y.clamp_min(0), reduction="none") * costs).sum()
+    torch.autograd.backward(loss)
+    clock.lap("backward")
+    totals.graphs += batch.n_graphs
+    totals.loss += float(loss.detach())
+    totals.optimal += batch.n_graphs
+    totals.labelled += float(labelled.sum())
+    totals.differing += float(((values.detach().argmax(1) != y) & labelled).sum())

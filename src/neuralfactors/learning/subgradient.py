@@ -1,0 +1,275 @@
+"""Subgradient descent on the structured hinge with inference in the loop: Algorithms 1 and 2 of the paper."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from neuralfactors.factors import FactorModel
+from neuralfactors.graph import GraphBatch
+from neuralfactors.learning.decode import Decoder
+from neuralfactors.learning.distributed import Ranks
+from neuralfactors.learning.history import Callback, Record, make_record, tell
+from neuralfactors.learning.losses import check_option
+from neuralfactors.learning.optimizers import SCHEDULES, Average, MakeOptimizer, learning_rate_factor, make_optimizer
+from neuralfactors.learning.samples import Samples
+from neuralfactors.learning.step import Clock, Totals, accumulate, accumulate_cross_entropy
+
+PARTS = ("unary", "interaction")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to descend; a pair holds one value for the unary and one for the interaction factor."""
+
+    C: tuple[float, float] = (1.0, 1.0)
+    learning_rate: tuple[float, float] = (1e-3, 1e-3)
+    momentum: tuple[float, float] = (0.9, 0.9)
+    t0: float = 0.0
+    schedule: str = "inverse"
+    optimizer: str | MakeOptimizer = "sgd"
+    max_iter: int = 100
+    batch_size: int | None = None  # None: all graphs
+    keep: str = "objective"  # which iterate is returned: "objective", "validation" or "last"
+    averaging: str | None = None
+    patience: int | None = None
+    tol: float = 1e-4
+    loss: str = "hinge"  # or "perceptron", without margin, or "cross-entropy" of every node by itself
+    regularise: bool = True
+    void: str = "drop"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("C", "learning_rate"):
+            if not all(0 < value < float("inf") for value in getattr(self, name)):
+                raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}")
+        if not all(0 <= value < 1 for value in self.momentum):
+            raise ValueError(f"momentum must be at least 0 and below 1, got {self.momentum}")
+        for name in ("max_iter", "batch_size", "patience"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
+                raise ValueError(f"{name} must be an integer ≥ 1, got {value!r}")
+        if self.t0 < 0 or self.tol < 0:
+            raise ValueError(f"t0 and tol must not be negative, got t0={self.t0} and tol={self.tol}")
+        check_option("keep", self.keep, ("objective", "validation", "last"))
+        check_option("void", self.void, ("drop", "complete"))
+        check_option("schedule", self.schedule, SCHEDULES)
+
+
+@dataclass
+class Progress:
+    """Where a run stands: what a checkpoint holds besides parameters and optimiser."""
+
+    epoch: int = 0
+    best: float | None = None  # of the value that is monitored; lower is better
+    best_epoch: int = 0
+    done: bool = False
+    history: list[Record] = field(default_factory=list)
+
+
+class Trainer:
+    """Trains a model on samples, an epoch at a time, so that it can be stopped and continued between any two.
+
+    Parameters
+    ----------
+    model : FactorModel
+    settings : Settings
+    decoder : Decoder
+    class_weight : Tensor of shape (L,)
+        None: all 1.
+    """
+
+    def __init__(
+        self, model: FactorModel, settings: Settings, decoder: Decoder, class_weight: Tensor | None = None
+    ) -> None:
+        self.model, self.settings, self.decoder, self.class_weight = model, settings, decoder, class_weight
+        self.ranks = Ranks.current()
+        self.groups = self._parameter_groups()
+        self.parameters = [parameter for group in self.groups for parameter in group["params"]]
+        self.optimizer = make_optimizer(settings.optimizer, [dict(group) for group in self.groups])
+        self.average = Average(settings.averaging, self.parameters) if settings.averaging else None
+        self.best_values = [parameter.detach().clone() for parameter in self.parameters]
+        self.progress = Progress()
+
+    def _parameter_groups(self) -> list[dict[str, Any]]:
+        groups = []
+        for k, part in enumerate(PARTS):
+            factor = getattr(self.model, part)
+            params = [] if factor is None else [p for p in factor.parameters() if p.requires_grad]
+            if params:
+                s = self.settings
+                groups.append(
+                    {"params": params, "lr": s.learning_rate[k], "momentum": s.momentum[k], "C": s.C[k], "part": part}
+                )
+        return groups
+
+    @property
+    def epoch(self) -> int:
+        """Number of epochs behind us."""
+        return self.progress.epoch
+
+    def run(
+        self,
+        samples: Samples,
+        evaluate: Callable[[], float] | None = None,
+        callbacks: Sequence[Callback] = (),
+        after_epoch: Callable[[Trainer], None] | None = None,
+    ) -> None:
+        """Train until `max_iter` epochs are done or nothing improves, then put the iterate to keep into the model.
+
+        Parameters
+        ----------
+        samples : Samples
+        evaluate : callable
+            Accuracy of the model on validation data, as it stands.
+        callbacks : sequence of callable
+            Each is called with the record of every epoch; one that returns True ends the training.
+        after_epoch : callable
+            Called with the trainer after every epoch, for instance to write a checkpoint.
+        """
+        while not self.progress.done and self.epoch < self.settings.max_iter:
+            record = self.run_epoch(samples, evaluate)
+            stop = tell(callbacks, record) if self.ranks.rank == 0 else False
+            self.progress.done = self._agree(stop or self._stale()) or self.epoch >= self.settings.max_iter
+            if after_epoch is not None:
+                after_epoch(self)
+        self.finish()
+
+    def run_epoch(self, samples: Samples, evaluate: Callable[[], float] | None = None) -> Record:
+        """Pass once over all graphs; the record of that pass."""
+        start = [parameter.detach().clone() for parameter in self.parameters] if self._exact else None
+        totals = Totals()
+        regulariser = self.regulariser()
+        batches = self._batches(len(samples))
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(np.random.SeedSequence([self.settings.seed, self.epoch]).generate_state(1)[0]))
+            for k, batch in enumerate(batches):
+                self.step(samples, batch, 1.0 + self.epoch + k / len(batches), totals)
+        numbers = totals.numbers()
+        self.ranks.sum_([numbers])
+        totals.replace(numbers)
+        if not self._exact:
+            regulariser = self.regulariser()
+        self.progress.epoch += 1
+        accuracy = self._evaluate(evaluate)
+        record = make_record(self.epoch, totals, regulariser, self.settings.C[0], accuracy, self.settings.loss)
+        self.progress.history.append(record)
+        self._judge(record, start)
+        return record
+
+    def step(self, samples: Samples, indices: Sequence[int], t: float, totals: Totals) -> None:
+        """One update from the graphs of `indices`, whose gradients are summed chunk by chunk."""
+        clock = Clock(totals.seconds)
+        self.optimizer.zero_grad(set_to_none=False)
+        reference = self.parameters[0]
+        for chunk in samples.chunks(self.ranks.share(indices)):
+            batch, y = samples.batch(chunk, reference.dtype)
+            batch, y = batch.to(reference.device), y.to(reference.device)
+            clock.lap("read")
+            self.accumulate(batch, y, totals, clock)
+        self.update(len(indices), t)
+        clock.lap("update")
+
+    def accumulate(self, batch: GraphBatch, y: Tensor, totals: Totals, clock: Clock) -> None:
+        """Add the gradient of the loss, summed over the graphs of `batch`, to that of the parameters."""
+        if self.settings.loss == "cross-entropy":
+            accumulate_cross_entropy(self.model, batch, y, totals, clock, self.class_weight)
+            return
+        augment, void = self.settings.loss == "hinge", self.settings.void
+        weight = self.class_weight
+        accumulate(self.model, batch, y, self.decoder, totals, clock, class_weight=weight, augment=augment, void=void)
+
+    def update(self, n_graphs: int, t: float) -> None:
+        """Turn summed hinge gradients g into θ + C g / N and let the optimiser step with the rate of pass t."""
+        for parameter in self.parameters:
+            if parameter.grad is None:
+                parameter.grad = torch.zeros_like(parameter)
+        self.ranks.sum_([parameter.grad for parameter in self.parameters if parameter.grad is not None])
+        factor = learning_rate_factor(self.settings.schedule, t, self.settings.t0, self.settings.max_iter)
+        for group, running in zip(self.groups, self.optimizer.param_groups, strict=True):
+            running["lr"] = group["lr"] * factor
+            for parameter in group["params"]:
+                parameter.grad.mul_(group["C"] / n_graphs)
+                if self.settings.regularise:
+                    parameter.grad.add_(parameter.detach())
+        self.optimizer.step()
+        if self.average is not None:
+            self.average.update(self.parameters)
+
+    def regulariser(self) -> float:
+        """½‖θ‖² + ½ (C / C_interaction) ‖γ‖², which is R(w) of Eq. (6) where both share one C."""
+        if not self.settings.regularise:
+            return 0.0
+        total = 0.0
+        for group in self.groups:
+            squares = sum(float(p.detach().double().square().sum()) for p in group["params"])
+            total += 0.5 * squares * self.settings.C[0] / group["C"]
+        return total
+
+    def finish(self) -> None:
+        """Put the average, the best or the last iterate into the model, whichever the settings ask for."""
+        if self.settings.keep == "validation" or (self.settings.keep == "objective" and self.average is None):
+            self._assign(self.best_values)
+        elif self.average is not None:
+            self._assign(self.average.values)
+
+    @property
+    def _exact(self) -> bool:
+        # With one step an epoch, the sums are those of the parameters at its start: the objective itself. With more,
+        # the parameters move meanwhile, and the sums are an estimate for those at its end.
+        return self.settings.batch_size is None
+
+    def _batches(self, n_graphs: int) -> list[Sequence[int]]:
+        if self.settings.batch_size is None:
+            return [range(n_graphs)]
+        order = np.random.default_rng([self.settings.seed, self.epoch]).permutation(n_graphs).tolist()
+        size = self.settings.batch_size
+        return [order[k : k + size] for k in range(0, n_graphs, size)]
+
+    def _evaluate(self, evaluate: Callable[[], float] | None) -> float | None:
+        if evaluate is None:
+            return None
+        if self.average is None:
+            return evaluate()
+        values = [parameter.detach().clone() for parameter in self.parameters]
+        self._assign(self.average.values)
+        accuracy = evaluate()
+        self._assign(values)
+        return accuracy
+
+    def _judge(self, record: Record, start: list[Tensor] | None) -> None:
+        by_validation = self.settings.keep == "validation" and record["accuracy"] is not None
+        value = -record["accuracy"] if by_validation else record["objective"]
+        best = self.progress.best
+        margin = 0.0 if best is None else self.settings.tol * abs(best)
+        if best is None or value < best - margin:
+            self.progress.best_epoch = self.epoch
+        if best is None or value < best:
+            self.progress.best = value
+            if by_validation:
+                self._remember(self.parameters if self.average is None else self.average.values)
+            else:
+                self._remember(self.parameters if start is None else start)
+
+    def _stale(self) -> bool:
+        patience = self.settings.patience
+        return patience is not None and self.epoch - self.progress.best_epoch >= patience
+
+    def _agree(self, stop: bool) -> bool:
+        answer = torch.tensor([float(stop)])
+        self.ranks.sum_([answer])
+        return bool(answer.item() > 0)
+
+    def _remember(self, values: Sequence[Tensor]) -> None:
+        for best, value in zip(self.best_values, values, strict=True):
+            best.copy_(value.detach())
+
+    @torch.no_grad()
+    def _assign(self, values: Sequence[Tensor]) -> None:
+        for parameter, value in zip(self.parameters, values, strict=True):
+            parameter.copy_(value)

@@ -1,0 +1,52 @@
+"""scikit-learn's own checks that need no data, called by name, for every estimator."""
+
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks
+
+from neuralfactors.datasets.chains import make_chains
+from neuralfactors.estimators import (
+    CuttingPlaneSVM,
+    FrankWolfeSVM,
+    StructuralSVM,
+    StructuredEstimator,
+    StructuredPerceptron,
+    UnaryClassifier,
+)
+
+ESTIMATORS = [StructuralSVM, UnaryClassifier, CuttingPlaneSVM, FrankWolfeSVM, StructuredPerceptron]
+CHECKS = [
+    "check_estimator_cloneable",
+    "check_estimator_repr",
+    "check_estimator_tags_renamed",
+    "check_valid_tag_types",
+    "check_no_attributes_set_in_init",
+    "check_parameters_default_constructible",
+    "check_get_params_invariance",
+    "check_set_params",
+    "check_mixin_order",
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_data_free_checks(kind, check):
+    getattr(estimator_checks, check)(kind.__name__, kind())
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_every_estimator_fits_predicts_and_saves(kind, tmp_path):
+    X, Y = make_chains(12, 5, 3, noise=0.5)
+    estimator = kind(max_iter=10)
+    with pytest.raises(NotFittedError):
+        estimator.predict(X)
+    assert estimator.fit(X, Y) is estimator
+    y_pred = estimator.predict(X)
+    estimator.save(tmp_path)
+    again = StructuredEstimator.load(tmp_path)
+    assert type(again) is kind
+    assert str(again.get_params()) == str(estimator.get_params())
+    assert all((a == b).all() for a, b in zip(y_pred, again.predict(X), strict=True))
+    same = clone(estimator).fit(X, Y).predict(X)
+    assert all((a == b).all() for a, b in zip(y_pred, same, strict=True))

@@ -1,0 +1,120 @@
+"""The convex learners: they meet at one optimum, that of scikit-learn on one-node graphs, and certify it."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+from sklearn.svm import LinearSVC
+
+from neuralfactors.datasets.chains import make_chains
+from neuralfactors.estimators import CuttingPlaneSVM, FrankWolfeSVM, StructuralSVM
+from neuralfactors.graph import Graph
+from neuralfactors.learning.losses import StructuredHingeLoss
+
+LEARNERS = {
+    "n-slack": lambda C, **more: CuttingPlaneSVM(C, tol=2e-4, **more),
+    "1-slack": lambda C, **more: CuttingPlaneSVM(C, slack="1", tol=2e-4, max_iter=1000, **more),
+    "1-slack without cache": lambda C, **more: CuttingPlaneSVM(
+        C, slack="1", cache_size=0, tol=2e-4, max_iter=1000, **more
+    ),
+    "frank-wolfe": lambda C, **more: FrankWolfeSVM(C, tol=2e-4, max_iter=500, **more),
+}
+
+
+@cache
+def optimum(seed, C):
+    """The least objective on small chains, to high precision."""
+    return CuttingPlaneSVM(C, tol=1e-6, max_iter=500).fit(*make_chains(12, 4, 3, random_state=seed)).objective_
+
+
+def objective(estimator, X, Y, C):
+    """½‖w‖² + C/N Σ hinge, computed from the model by itself."""
+    loss = StructuredHingeLoss("exhaustive", reduction="none")
+    hinges = [loss(p, torch.as_tensor(y)) for p, y in zip(estimator.decision(X), Y, strict=True)]
+    squares = sum(float(p.detach().double().square().sum()) for p in estimator.model_.parameters())
+    return 0.5 * squares + C * float(torch.cat(hinges).double().mean())
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("seed", "C"), [(0, 1.0), (1, 30.0)])
+def test_learners_meet_at_one_optimum(name, seed, C):
+    X, Y = make_chains(12, 4, 3, random_state=seed)
+    learner = LEARNERS[name](C).fit(X, Y)
+    assert learner.converged_
+    record = learner.history_[-1]
+    assert record["duality_gap"] >= -1e-9
+    assert learner.objective_ == pytest.approx(objective(learner, X, Y, C), rel=1e-6)
+    assert optimum(seed, C) * (1 - 1e-6) <= learner.objective_ <= optimum(seed, C) * (1 + 5e-4)
+
+
+def test_subgradient_descent_meets_them():
+    X, Y = make_chains(12, 4, 3, random_state=0)
+    svm = StructuralSVM((), (), C=1.0, optimizer="sgd", schedule="inverse", learning_rate=1.0, momentum=0.0,
+                        batch_size=None, averaging="linear", max_iter=600, dtype="float64").fit(X, Y)  # fmt: skip
+    assert objective(svm, X, Y, 1.0) == pytest.approx(optimum(0, 1.0), rel=1e-3)
+
+
+def test_classical_frank_wolfe_agrees():
+    X, Y = make_chains(8, 3, 2, random_state=2)
+    classical = FrankWolfeSVM(1.0, corrective=False, tol=1e-3, max_iter=2000).fit(X, Y)
+    assert classical.converged_
+    assert classical.objective_ == pytest.approx(CuttingPlaneSVM(1.0, tol=1e-6).fit(X, Y).objective_, rel=1e-3)
+
+
+@pytest.mark.parametrize("learner", [CuttingPlaneSVM, FrankWolfeSVM])
+def test_one_node_graphs_are_multiclass_svms(learner):
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(60, 4))
+    labels = (features @ rng.normal(size=(4, 3)) + 0.5 * rng.normal(size=(60, 3))).argmax(axis=1)
+    X, Y = [Graph(row[None]) for row in features], [[label] for label in labels]
+    C = 20.0
+    ours = learner(C, bias=False, tol=1e-6, max_iter=3000).fit(X, Y)
+    theirs = LinearSVC(multi_class="crammer_singer", C=C / 60, fit_intercept=False, tol=1e-8, max_iter=100_000)
+    theirs.fit(features, labels)
+    weight = ours.model_.unary.weight.numpy()
+    margins = features @ theirs.coef_.T + 1.0
+    margins[np.arange(60), labels] -= 1.0
+    hinges = margins.max(axis=1) - (features @ theirs.coef_.T)[np.arange(60), labels]
+    expected = 0.5 * (theirs.coef_**2).sum() + C / 60 * hinges.sum()
+    assert ours.objective_ == pytest.approx(expected, rel=1e-5)
+    np.testing.assert_allclose(weight, theirs.coef_, atol=5e-3)
+
+
+def test_weights_and_void_nodes_enter_the_objective():
+    X, Y = make_chains(6, 4, 3)
+    X = [Graph(x.node_features, x.edges, node_weight=[1.0, 2.0, 0.5, 1.0]) for x in X]
+    Y = [y.copy() for y in Y]
+    Y[0][1] = -1
+    class_weight = np.array([1.0, 3.0, 0.2])
+    svm = CuttingPlaneSVM(5.0, class_weight=class_weight, tol=1e-6).fit(X, Y)
+    loss = StructuredHingeLoss("exhaustive", class_weight=class_weight)
+    hinges = [
+        float(loss(p, torch.from_numpy(y), torch.tensor([1.0, 2.0, 0.5, 1.0])))
+        for p, y in zip(svm.decision(X), Y, strict=True)
+    ]
+    squares = sum(float(p.square().sum()) for p in svm.model_.parameters())
+    assert svm.objective_ == pytest.approx(0.5 * squares + 5.0 * np.mean(hinges), rel=1e-6)
+
+
+def test_the_dual_never_exceeds_the_objective():
+    X, Y = make_chains(10, 4, 3)
+    for learner in (CuttingPlaneSVM(10.0), CuttingPlaneSVM(10.0, slack="1"), FrankWolfeSVM(10.0, check_every=1)):
+        history = learner.fit(X, Y).history_
+        duals = [record["dual"] for record in history]
+        assert duals == sorted(duals)
+        assert max(duals) <= min(record["objective"] for record in history) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (CuttingPlaneSVM(C=-1.0), "C must be positive and finite, got -1.0"),
+        (CuttingPlaneSVM(slack="2"), r"slack must be one of \['n', '1'\], got '2'"),
+        (FrankWolfeSVM(max_iter=0), "max_iter must be at least 1 and tol not negative, got 0"),
+        (FrankWolfeSVM(class_weight=[1.0, -1.0, 1.0]), "class_weight must be one finite number ≥ 0 per label"),
+    ],
+)
+def test_bad_parameters_are_refused(learner, message):
+    with pytest.raises(ValueError, match=message):
+        learner.fit(*make_chains(3, 3, 3))

@@ -1,0 +1,360 @@
+"""StructuralSVM: it learns, repeats itself, composes with scikit-learn, saves, stops, resumes, and refuses nonsense."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+import torch
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from torch import nn
+
+from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
+from neuralfactors.estimators import StructuralSVM, UnaryClassifier
+from neuralfactors.graph import Graph
+from neuralfactors.persistence import FileFormatError, load_state
+
+FAST = {"C": 100.0, "learning_rate": 0.02, "max_iter": 8}
+
+
+@pytest.fixture(scope="module")
+def chains():
+    return make_chains(30, 6, 3, noise=0.7)
+
+
+def parameters(estimator):
+    return torch.cat([p.detach().flatten() for p in estimator.model_.parameters()])
+
+
+def test_interactions_help(chains):
+    X, Y = make_chains(60, 8, 4, noise=1.2, random_state=1)
+    X_test, Y_test = make_chains(60, 8, 4, noise=1.2, random_state=2)
+    joint = StructuralSVM((), (), C=100.0, learning_rate=0.05, max_iter=30).fit(X, Y).score(X_test, Y_test)
+    alone = UnaryClassifier().fit(X, Y).score(X_test, Y_test)
+    assert joint > alone + 0.15
+
+
+def test_grids_with_edge_features():
+    X, Y = make_grids(20, 6)
+    X_test, Y_test = make_grids(20, 6, random_state=1)
+    svm = StructuralSVM((), (), C=100.0, learning_rate=0.05, max_iter=25).fit(X, Y)
+    assert svm.score(X_test, Y_test) > UnaryClassifier().fit(X, Y).score(X_test, Y_test) + 0.15
+    assert svm.history_[-1]["hinge"] < svm.history_[0]["hinge"]
+
+
+def test_integrated_training_beats_bifurcated():
+    """The unary classifier alone sees half of what it must tell; trained with the interactions, it need not."""
+    X, Y = make_synergy(60, 8)
+    X_test, Y_test = make_synergy(60, 8, random_state=1)
+    options = {"C": 300.0, "learning_rate": 0.02, "max_iter": 30}
+    bifurcated = make_pipeline(UnaryClassifier(), StructuralSVM((), (16,), **options)).fit(X, Y)
+    integrated = StructuralSVM((16,), (16,), **options).fit(X, Y)
+    assert integrated.score(X_test, Y_test) > bifurcated.score(X_test, Y_test) + 0.1
+
+
+def test_fit_twice_gives_the_same(chains):
+    svm = StructuralSVM((4,), (4,), **FAST)
+    first = parameters(svm.fit(*chains)).clone()
+    assert torch.equal(first, parameters(svm.fit(*chains)))
+    assert torch.equal(first, parameters(clone(svm).fit(*chains)))
+    assert not torch.equal(first, parameters(clone(svm).set_params(random_state=1).fit(*chains)))
+
+
+def test_fit_leaves_the_global_generators_alone(chains):
+    numpy_state, torch_state = np.random.get_state()[1].copy(), torch.get_rng_state()  # noqa: NPY002
+    StructuralSVM((4,), (4,), dropout=0.2, **FAST).fit(*chains)
+    assert (np.random.get_state()[1] == numpy_state).all()  # noqa: NPY002
+    assert torch.equal(torch.get_rng_state(), torch_state)
+
+
+def test_warm_start_continues(chains):
+    svm = StructuralSVM((), (), warm_start=True, **FAST).fit(*chains)
+    objective = svm.history_[0]["objective"]
+    assert svm.fit(*chains).history_[0]["objective"] < objective
+
+
+def test_partial_fit_continues(chains):
+    svm = StructuralSVM((), (), **FAST)
+    for _ in range(5):
+        svm.partial_fit(*chains, n_labels=4)
+    assert svm.n_labels_ == 4
+    assert len(svm.history_) == 5
+    assert svm.history_[-1]["objective"] < svm.history_[0]["objective"]
+    assert svm.score(*chains) > 0.6
+
+
+def test_full_batch_keeps_the_best_objective(chains):
+    svm = StructuralSVM((), (), C=100.0, optimizer="sgd", schedule="inverse", learning_rate=3.0, momentum=0.0,
+                        batch_size=None, max_iter=15, dtype="float64").fit(*chains)  # fmt: skip
+    objectives = [record["objective"] for record in svm.history_]
+    assert objectives != sorted(objectives, reverse=True), "the test wants a run whose objective also rises"
+    best = objectives.index(min(objectives))
+    again = clone(svm).set_params(max_iter=best, keep="last").fit(*chains) if best else None
+    expected = parameters(again) if again is not None else torch.zeros_like(parameters(svm))
+    assert torch.equal(parameters(svm), expected)
+
+
+def test_paper_rate_momentum_and_regulariser_by_hand(chains):
+    """Two steps of Algorithm 1 written out: w ← w − μ/(t₀ + t) v with v ← m v + w + C ∇hinge."""
+    X, Y = [Graph([[1.0]])], [[0]]
+    svm = StructuralSVM((), (), bias=False, n_labels=2, C=2.0, optimizer="sgd", schedule="inverse", learning_rate=0.3,
+                        t0=2.0, momentum=0.5, batch_size=None, max_iter=2, keep="last", dtype="float64")  # fmt: skip
+    w = svm.fit(X, Y).model_.unary.weight.detach()[:, 0]
+    gradient = 2.0 * torch.tensor([-1.0, 1.0]).double()
+    first = -0.1 * gradient
+    velocity = 0.5 * gradient + first + gradient
+    torch.testing.assert_close(w, first - 0.3 / 4.0 * velocity)
+
+
+def test_separate_settings_for_interactions(chains):
+    svm = StructuralSVM((), (), interaction_C=1e-6, **{**FAST, "optimizer": "sgd"}).fit(*chains)
+    assert svm.model_.interaction.bias.abs().max() < 1e-3 * svm.model_.unary.weight.abs().max()
+    settings = StructuralSVM(interaction_learning_rate=0.5, interaction_momentum=0.1, interaction_C=3.0)._settings()
+    assert (settings.learning_rate, settings.momentum, settings.C) == ((2e-3, 0.5), (0.9, 0.1), (1.0, 3.0))
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "rmsprop", "adagrad", "sgd", torch.optim.NAdam])
+def test_optimisers(chains, optimizer):
+    svm = StructuralSVM((), (), C=10.0, learning_rate=0.01, optimizer=optimizer, max_iter=5).fit(*chains)
+    assert svm.history_[-1]["objective"] < svm.history_[0]["objective"]
+
+
+def test_modules_in_place_of_factors(chains):
+    unary = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 3))
+    before = [p.detach().clone() for p in unary.parameters()]
+    svm = StructuralSVM(interaction_hidden=(), unary=unary, **FAST).fit(*chains)
+    assert all(torch.equal(p, q) for p, q in zip(before, unary.parameters(), strict=True)), (
+        "the given module is trained"
+    )
+    assert svm.score(*chains) > 0.6
+
+
+def test_void_nodes_carry_no_loss(chains):
+    X, Y = chains
+    Y_void = [y.copy() for y in Y]
+    X_wild = []
+    for graph, y in zip(X, Y_void, strict=True):
+        y[2] = -1
+        features = graph.node_features.copy()
+        features[2] = 1e3
+        X_wild.append(graph.with_node_features(features))
+    svm = StructuralSVM((), (), **FAST)
+    expected = parameters(svm.fit(X, Y_void)).clone()
+    assert torch.equal(expected, parameters(svm.fit(X_wild, Y_void)))
+    assert svm.set_params(void="complete").fit(X, Y_void).score(X, Y_void) > 0.6
+
+
+def test_wholly_void_graphs_and_graphs_without_edges_are_fine(chains):
+    X, Y = chains
+    X, Y = [*X, X[0], Graph(np.ones((1, 3)))], [*Y, np.full(6, -1), np.array([0])]
+    assert StructuralSVM((), (), **FAST).fit(X, Y).score(X, Y) > 0.6
+
+
+def test_class_missing_from_a_fold_is_fine(chains):
+    X, Y = chains
+    svm = StructuralSVM((), (), n_labels=5, class_weight="balanced", **FAST).fit(X, Y)
+    assert svm.decision(X[:1])[0].unary.shape == (6, 5)
+    gap = [np.where(y == 1, 2, y) for y in Y]
+    assert StructuralSVM((), (), **FAST).fit(X, gap).n_labels_ == 3
+
+
+def test_class_and_node_weights_count():
+    X, Y = [Graph(np.ones((3, 1)), node_weight=[10.0, 1.0, 1.0])], [[0, 1, 1]]
+    svm = StructuralSVM((), (), class_weight=[1.0, 2.0], batch_size=None, **FAST).fit(X, Y)
+    assert svm.history_[0]["hinge"] == pytest.approx(14.0)  # at the start every node is wrong
+    balanced = clone(svm).set_params(class_weight="balanced").fit(X, Y)
+    assert balanced.history_[0]["hinge"] == pytest.approx(1.5 * 10.0 + 0.75 * 2)
+    right = svm.predict(X)[0] == Y[0]
+    assert svm.score(X, Y) == pytest.approx((right @ [10.0, 1.0, 1.0]) / 12.0)
+
+
+def test_decision_is_what_predict_maximises(chains):
+    X, Y = chains
+    svm = StructuralSVM((), (), **FAST).fit(X, Y)
+    potentials, y_pred = svm.decision(X), svm.predict(X)
+    for p, y in zip(potentials[:3], y_pred[:3], strict=True):
+        best = max(float(p.score(z)) for z in torch.cartesian_prod(*[torch.arange(3)] * 6))
+        assert float(p.score(torch.from_numpy(y))) == pytest.approx(best, rel=1e-4)
+
+
+def test_history_and_callbacks(chains):
+    seen = []
+    svm = StructuralSVM((), (), callbacks=[seen.append, lambda record: record["epoch"] == 3], **FAST).fit(*chains)
+    assert len(seen) == len(svm.history_) == 3
+    assert {"objective", "hinge", "gap", "optimal", "negative", "differing", "accuracy", "seconds"} <= set(seen[0])
+    assert seen[0]["hinge"] == pytest.approx(6.0, rel=0.2)  # nothing is learned yet: every node is wrong
+
+
+def test_validation_decides_what_is_kept(chains):
+    X, Y = chains
+    svm = StructuralSVM((), (), keep="validation", **FAST).fit(X[:20], Y[:20], validation=(X[20:], Y[20:]))
+    accuracies = [record["accuracy"] for record in svm.history_]
+    assert svm.score(X[20:], Y[20:]) == max(accuracies)
+    held = StructuralSVM((), (), keep="validation", validation_fraction=0.3, patience=2, tol=0.5, **FAST).fit(X, Y)
+    assert len(held.history_) == 3
+
+
+def test_averaging(chains):
+    averaged = StructuralSVM((), (), averaging="linear", **FAST).fit(*chains)
+    assert not torch.equal(parameters(averaged), parameters(clone(averaged).set_params(averaging=None).fit(*chains)))
+    assert averaged.score(*chains) > 0.6
+
+
+def test_grid_search_pipeline_and_cross_validation(chains):
+    X, Y = chains
+    search = GridSearchCV(StructuralSVM((), (), max_iter=3), {"C": [1e-6, 100.0]}, cv=2).fit(X, Y)
+    assert search.best_params_ == {"C": 100.0}
+    pipeline = make_pipeline(UnaryClassifier(max_iter=3), StructuralSVM((), (), **FAST))
+    assert cross_val_score(pipeline, X, Y, cv=2).shape == (2,)
+
+
+def test_save_and_load(chains, tmp_path):
+    X, Y = chains
+    svm = StructuralSVM((4,), (4,), symmetric=True, class_weight=np.ones(3), **FAST).fit(X, Y)
+    svm.save(tmp_path / "run")
+    for kind in (StructuralSVM, type(svm).__mro__[2]):
+        again = kind.load(tmp_path / "run")
+        assert torch.equal(parameters(again), parameters(svm))
+        assert again.history_ == svm.history_
+        assert all((a == b).all() for a, b in zip(again.predict(X), svm.predict(X), strict=True))
+    with pytest.raises(FileFormatError, match="holds a 'StructuralSVM', not a UnaryClassifier"):
+        UnaryClassifier.load(tmp_path / "run")
+
+
+def test_saved_modules_must_be_given_again(chains, tmp_path):
+    svm = StructuralSVM(interaction_hidden=(), unary=nn.Linear(3, 3), **FAST).fit(*chains)
+    svm.save(tmp_path)
+    with pytest.raises(
+        ValueError, match=r"was saved with \['unary'\] given as Python objects: pass them to load again"
+    ):
+        StructuralSVM.load(tmp_path)
+    assert torch.equal(parameters(StructuralSVM.load(tmp_path, unary=nn.Linear(3, 3))), parameters(svm))
+
+
+RUN = """
+import sys, torch
+torch.set_num_threads(1)
+from neuralfactors.datasets.chains import make_chains
+from neuralfactors.estimators import StructuralSVM
+X, Y = make_chains(30, 6, 3)
+svm = StructuralSVM((5,), (5,), dropout=0.3, C=10.0, averaging="linear", max_iter=40,
+                    n_threads=1, checkpoint=sys.argv[1]).fit(X, Y)
+svm.save(sys.argv[2])
+"""
+
+
+def test_killed_run_resumes_to_the_same_bits(tmp_path):
+    def command(name):
+        return [sys.executable, "-c", RUN, str(tmp_path / f"{name}.ckpt"), str(tmp_path / name)]
+
+    subprocess.run(command("whole"), check=True, timeout=120)
+    checkpoint, epochs = tmp_path / "killed.ckpt", 0
+    for _ in range(2):
+        process, deadline = subprocess.Popen(command("killed")), time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            reached = load_state(checkpoint)[0]["progress"]["epoch"] if checkpoint.exists() else 0
+            if reached >= epochs + 2:
+                break
+            time.sleep(0.002)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        epochs = reached
+    assert not (tmp_path / "killed").exists(), "the run ended before it was killed"
+    subprocess.run(command("killed"), check=True, timeout=120)
+    whole, resumed = (StructuralSVM.load(tmp_path / name) for name in ("whole", "killed"))
+    assert torch.equal(parameters(whole), parameters(resumed))
+    assert [r["objective"] for r in whole.history_] == [r["objective"] for r in resumed.history_]
+
+
+@pytest.mark.parametrize("options", [{"optimizer": "sgd"}, {"keep": "last"}, {"batch_size": None, "optimizer": "sgd"}])
+def test_interrupted_run_resumes_to_the_same_bits(chains, tmp_path, options):
+    svm = StructuralSVM((4,), (4,), **{**FAST, **options})
+    expected = parameters(svm.fit(*chains)).clone()
+
+    def interrupt(record):
+        if record["epoch"] == 5:
+            raise KeyboardInterrupt
+
+    svm.set_params(checkpoint=tmp_path / "c", checkpoint_every=2, callbacks=[interrupt])
+    with pytest.raises(KeyboardInterrupt):
+        svm.fit(*chains)
+    assert load_state(tmp_path / "c")[0]["progress"]["epoch"] == 4
+    assert torch.equal(parameters(svm.set_params(callbacks=None).fit(*chains)), expected)
+
+
+def test_checkpoint_of_another_run_is_refused(chains, tmp_path):
+    X, Y = chains
+    svm = StructuralSVM((), (), checkpoint=tmp_path / "c", **FAST).fit(X, Y)
+    finished = parameters(svm).clone()
+    assert torch.equal(parameters(clone(svm).set_params(verbose=0).fit(X, Y)), finished)
+    for other, data in ((clone(svm).set_params(C=1.0), (X, Y)), (clone(svm), (X[1:], Y[1:]))):
+        with pytest.raises(ValueError, match="belongs to a run with other parameters or data: delete it"):
+            other.fit(*data)
+
+
+def test_tensorboard_log(chains, tmp_path):
+    pytest.importorskip("tensorboard")
+    StructuralSVM((), (), tensorboard=tmp_path, **FAST).fit(*chains)
+    assert list(tmp_path.glob("events.out.tfevents*"))
+
+
+def test_progress_bar(chains, capsys):
+    StructuralSVM((), (), verbose=1, **FAST).fit(*chains)
+    assert "objective" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"C": 0.0}, r"C must be positive and finite, got \(0.0, 0.0\)"),
+        ({"learning_rate": -1.0}, "learning_rate must be positive and finite"),
+        ({"momentum": 1.0}, "momentum must be at least 0 and below 1"),
+        ({"max_iter": 0}, "max_iter must be an integer ≥ 1, got 0"),
+        ({"batch_size": 2.5}, "batch_size must be an integer ≥ 1, got 2.5"),
+        ({"keep": "first"}, r"keep must be one of \['objective', 'validation', 'last'\], got 'first'"),
+        ({"void": "keep"}, "void must be one of"),
+        ({"schedule": "linear"}, r"schedule must be one of \['inverse', 'constant', 'cosine'\], got 'linear'"),
+        ({"optimizer": "newton"}, "optimizer must be one of .* or a callable, got 'newton'"),
+        ({"averaging": "yes"}, r"averaging must be None or one of \['linear', 'uniform'\], got 'yes'"),
+        ({"class_weight": "equal"}, "class_weight must be None, \"balanced\" or an array, got 'equal'"),
+        ({"class_weight": [1.0]}, r"class_weight needs 3 entries, one per label, got shape \(1,\)"),
+        ({"n_labels": 2}, "Y must hold labels below n_labels=2, got 2"),
+        ({"dtype": "float16"}, r"dtype must be one of \['float32', 'float64'\], got 'float16'"),
+        ({"random_state": -1}, "random_state must be None, an integer ≥ 0"),
+        ({"keep": "validation"}, r'keep="validation" needs validation data: pass validation=\(X, Y\) to fit'),
+        ({"validation_fraction": 0.001}, "validation_fraction=0.001 leaves no graph"),
+        ({"t0": -1.0}, "t0 and tol must not be negative"),
+        ({"inference": "magic"}, "method"),
+    ],
+)
+def test_bad_parameters_are_refused(chains, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        StructuralSVM((), (), **{**FAST, **arguments}).fit(*chains)
+
+
+def test_bad_data_are_refused(chains):
+    X, Y = chains
+    svm = StructuralSVM((), (), **FAST)
+    cases = [
+        (X, Y[:-1], "Y needs one label vector per graph: expected 30, got 29"),
+        ([], [], "X must hold at least one Graph, got none"),
+        (X[0], Y, "X must be a sequence with one entry per graph, got Graph"),
+        ([x.node_features for x in X], Y, "X must hold neuralfactors.Graph objects, got ndarray at position 0"),
+        (X, [y[:-1] for y in Y], r"Y\[0\] needs one label per node: expected shape \(6,\), got \(5,\)"),
+        (X, [y.astype(float) for y in Y], r"Y\[0\] must hold integers, got dtype float64"),
+        (X, [np.full(6, -1)] * 30, r"Y must label at least one node, but all nodes are void \(-1\)"),
+    ]
+    for graphs, labels, message in cases:
+        with pytest.raises(ValueError, match=message):
+            svm.fit(graphs, labels)
+    svm.fit(X, Y)
+    with pytest.raises(ValueError, match="X has 2 node features, but StructuralSVM was fitted with 3"):
+        svm.predict([Graph(np.ones((2, 2)))])
+    with pytest.raises(ValueError, match="Y needs one label vector per graph"):
+        svm.score(X, Y[:-1])
+    assert svm.predict([]) == []

@@ -1,0 +1,157 @@
+"""The structured hinge against enumeration and gradcheck; void nodes, weights, reports and refusals."""
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import graphs_of, hinge, random_potentials
+
+from neuralfactors.learning.losses import StructuredHingeLoss, StructuredPerceptronLoss
+from neuralfactors.potentials import Potentials, node_costs
+
+
+def enumerated(potentials, y, costs, augment=True):
+    parts = graphs_of(potentials)
+    return torch.stack([hinge(unary, table, edges, y[i], costs[i], augment) for unary, table, edges, i in parts])
+
+
+@given(seed=st.integers(0, 2**16))
+def test_hinge_equals_enumeration(seed):
+    potentials, y = random_potentials(seed)
+    loss = StructuredHingeLoss(reduction="none")
+    torch.testing.assert_close(loss(potentials, y), enumerated(potentials, y, node_costs(y)), rtol=1e-6, atol=1e-6)
+    assert loss.report.negative == 0
+
+
+@pytest.mark.parametrize("kind", [StructuredHingeLoss, StructuredPerceptronLoss])
+@pytest.mark.parametrize("seed", range(4))
+def test_weights_and_void_nodes_equal_enumeration(kind, seed):
+    potentials, y = random_potentials(seed, sizes=(4, 5, 1))
+    y[[0, 6]] = -1
+    class_weight, node_weight = torch.tensor([0.5, 1.0, 3.0]), torch.linspace(0.1, 2.0, len(y), dtype=torch.float64)
+    loss = kind(reduction="none", class_weight=class_weight)
+    expected = enumerated(potentials, y, node_costs(y, class_weight, node_weight), kind is StructuredHingeLoss)
+    torch.testing.assert_close(loss(potentials, y, node_weight), expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("length", [2, 5])
+def test_hinge_on_chains_equals_enumeration(length):
+    generator = torch.Generator().manual_seed(length)
+    edges = torch.stack([torch.arange(length - 1), torch.arange(1, length)], dim=1)
+    unary = torch.randn(length, 4, generator=generator, dtype=torch.float64)
+    tables = torch.randn(length - 1, 4, 4, generator=generator, dtype=torch.float64)
+    y = torch.randint(4, (length,), generator=generator)
+    loss = StructuredHingeLoss("tree")(Potentials(unary, tables, edges), y)
+    torch.testing.assert_close(loss, hinge(unary, tables, edges, y, torch.ones(length)).double())
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_hinge_of_third_order_equals_enumeration(seed):
+    potentials, y = random_potentials(seed, sizes=(4,), n_labels=2, order=3)
+    loss = StructuredHingeLoss("exhaustive", reduction="none")
+    torch.testing.assert_close(loss(potentials, y), enumerated(potentials, y, node_costs(y)), rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("kind", [StructuredHingeLoss, StructuredPerceptronLoss])
+def test_gradient(kind, seed):
+    potentials, y = random_potentials(seed)
+    y[0] = -1
+    loss = kind("exhaustive")
+
+    def value(unary, interaction):
+        given = Potentials(unary, interaction, potentials.edges, potentials.node_ptr, potentials.edge_ptr)
+        return loss(given, y)
+
+    inputs = potentials.unary.requires_grad_(), potentials.interaction.requires_grad_()
+    assert torch.autograd.gradcheck(value, inputs)
+
+
+def test_completed_void_nodes_are_a_latent_variable():
+    potentials, y = random_potentials(7, sizes=(4,))
+    y[2] = -1
+    costs = node_costs(y)
+    loss = StructuredHingeLoss("exhaustive", void="complete")(potentials, y)
+    completions = []
+    for label in range(3):
+        z = y.clone()
+        z[2] = label
+        completions.append(float(potentials.score(z)))
+    best = max(
+        float(potentials.score(z)) + float((costs * (z != y)).sum())
+        for z in torch.cartesian_prod(*[torch.arange(3)] * 4)
+    )
+    assert loss.item() == pytest.approx(best - max(completions))
+
+
+def test_reductions():
+    potentials, y = random_potentials(1)
+    each = StructuredHingeLoss(reduction="none")(potentials, y)
+    assert each.shape == (2,)
+    torch.testing.assert_close(StructuredHingeLoss(reduction="sum")(potentials, y), each.sum())
+    torch.testing.assert_close(StructuredHingeLoss()(potentials, y), each.mean())
+
+
+def test_report_tells_of_the_last_call():
+    potentials, y = random_potentials(2)
+    loss = StructuredHingeLoss("exhaustive")
+    assert loss.report is None
+    loss(potentials, y)
+    assert loss.report.optimal == 1.0
+    assert loss.report.gap == pytest.approx(0.0, abs=1e-9)
+    assert loss.report.differing == pytest.approx(float((loss.report.z != y).float().mean()))
+
+
+def test_poor_inference_is_reported():
+    unary = torch.tensor([[0.0, 10.0], [0.0, 10.0]], dtype=torch.float64)
+    table = torch.tensor([[[100.0, 0.0], [0.0, 0.0]]], dtype=torch.float64)
+    potentials = Potentials(unary, table, torch.tensor([[0, 1]]))
+    loss = StructuredHingeLoss("icm")
+    value = loss(potentials, torch.tensor([0, 0]))
+    assert value == 0
+    assert loss.report.optimal == 0.0
+    assert loss.report.z.tolist() == [1, 1]  # stuck in a local optimum below the true labelling
+    assert loss.report.negative == 1.0
+
+
+def test_half_precision_potentials_and_autocast():
+    potentials, y = random_potentials(3)
+    exact = StructuredHingeLoss()(potentials, y)
+    half = Potentials(
+        potentials.unary.bfloat16().requires_grad_(), potentials.interaction.bfloat16(), potentials.edges,
+        potentials.node_ptr, potentials.edge_ptr,
+    )  # fmt: skip
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = StructuredHingeLoss()(half, y)
+    loss.backward()
+    assert loss.dtype == torch.float32
+    assert half.unary.grad.dtype == torch.bfloat16
+    torch.testing.assert_close(loss.double(), exact, rtol=0.05, atol=0.1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"void": "keep"}, r"void must be one of \['drop', 'complete'\], got 'keep'"),
+        ({"reduction": "max"}, r"reduction must be one of \['mean', 'sum', 'none'\], got 'max'"),
+        ({"class_weight": [1.0, -1.0]}, "class_weight must be one finite number ≥ 0 per label"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        StructuredHingeLoss(**arguments)
+
+
+def test_unfit_labels_are_refused():
+    potentials, y = random_potentials(0)
+    loss = StructuredHingeLoss()
+    with pytest.raises(ValueError, match=r"y must be int64 of shape \(7,\), got torch.int64 of shape \(6,\)"):
+        loss(potentials, y[:-1])
+    with pytest.raises(ValueError, match=r"got torch.int32 of shape \(7,\)"):
+        loss(potentials, y.int())
+    with pytest.raises(ValueError, match="y must hold labels from 0 to 2, or -1 for void; got 3 to 3"):
+        loss(potentials, torch.full_like(y, 3))
+    with pytest.raises(ValueError, match="class_weight needs 3 entries, one per label, got 2"):
+        StructuredHingeLoss(class_weight=[1.0, 2.0])(potentials, y)
+    with pytest.raises(ValueError, match="method"):
+        StructuredHingeLoss("simplex")(potentials, y)

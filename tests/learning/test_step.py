@@ -1,0 +1,76 @@
+"""The restricted backward against autograd through everything."""
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from neuralfactors.factors import Factor, FactorModel
+from neuralfactors.graph import Graph, GraphBatch
+from neuralfactors.learning.decode import Decoder
+from neuralfactors.learning.losses import StructuredHingeLoss, StructuredPerceptronLoss
+from neuralfactors.learning.step import Clock, Totals, accumulate
+
+
+def problem(seed=0, n_labels=3):
+    rng = np.random.default_rng(seed)
+    graphs = []
+    for size in (5, 1, 7):
+        edges = np.array([(i, j) for i in range(size) for j in range(i + 1, size) if rng.random() < 0.5]).reshape(-1, 2)
+        graphs.append(Graph(rng.normal(size=(size, 4)), edges, rng.normal(size=(len(edges), 2)), rng.random(size)))
+    batch = GraphBatch.from_graphs(graphs, torch.float64)
+    return batch, torch.from_numpy(rng.integers(n_labels, size=batch.n_nodes))
+
+
+def model_of(kind, seed=0):
+    hidden = {"linear": (), "neural": (6,), "deep": (6, 5)}.get(kind, ())
+    unary, interaction = Factor(4, 3, hidden=hidden), Factor(2, 3, order=2, hidden=hidden, symmetric=kind == "deep")
+    if kind == "modules":
+        unary, interaction = nn.Linear(4, 3), nn.Sequential(nn.Linear(2, 5), nn.ELU(), nn.Linear(5, 9))
+    model = FactorModel(unary, interaction, 3).double()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_(0, 0.5, generator=generator)
+    return model
+
+
+@pytest.mark.parametrize("augment", [True, False])
+@pytest.mark.parametrize("kind", ["linear", "neural", "deep", "modules"])
+@pytest.mark.parametrize("seed", range(2))
+def test_restricted_backward_equals_dense_autograd(kind, seed, augment):
+    batch, y = problem(seed)
+    model, class_weight = model_of(kind, seed), torch.tensor([1.0, 0.3, 2.0], dtype=torch.float64)
+    loss = (StructuredHingeLoss if augment else StructuredPerceptronLoss)(reduction="sum", class_weight=class_weight)
+    dense = loss(model(batch), y, batch.node_weight)
+    wanted = torch.autograd.grad(dense, list(model.parameters()), allow_unused=True)
+    totals = Totals()
+    accumulate(model, batch, y, Decoder(), totals, Clock(totals.seconds), class_weight=class_weight, augment=augment)
+    assert totals.loss == pytest.approx(float(dense.detach()))
+    assert totals.graphs == 3
+    for parameter, gradient in zip(model.parameters(), wanted, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient)
+
+
+def test_models_that_mix_rows_go_through_autograd():
+    batch, y = problem()
+    unary = nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 3)).double()
+    model = FactorModel(unary, Factor(2, 3, order=2).double(), 3)
+    totals = Totals()
+    accumulate(model, batch, y, Decoder(), totals, Clock(totals.seconds))
+    assert unary[0].weight.grad.abs().sum() > 0
+
+
+def test_satisfied_margins_leave_no_gradient():
+    batch, y = problem()
+    model = FactorModel(nn.Identity(), None, 3)
+    model.unary = nn.Linear(4, 3).double()
+    features = nn.functional.one_hot(y, 4).double() * 100
+    batch = GraphBatch(features, batch.edges, batch.edge_features, batch.node_ptr, batch.edge_ptr)
+    with torch.no_grad():
+        model.unary.weight.copy_(torch.eye(3, 4))
+    totals = Totals()
+    accumulate(model, batch, y, Decoder(), totals, Clock(totals.seconds))
+    assert totals.loss == 0
+    assert totals.differing == 0
+    assert model.unary.weight.grad is None

@@ -1,0 +1,131 @@
+"""Files: what is written is read back; what is truncated, altered, newer or foreign is refused in one sentence."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+import torch
+
+from neuralfactors.persistence import FileFormatError, load_history, load_model, load_state, save_model, save_state
+
+TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.tensor([1, 2])}
+
+
+def test_model_comes_back(tmp_path):
+    save_model(tmp_path / "m", {"name": "x", "C": 0.1}, TENSORS, [{"epoch": 1}])
+    document, tensors = load_model(tmp_path / "m")
+    assert document["name"] == "x"
+    assert document["C"] == 0.1
+    assert all(torch.equal(tensors[name], TENSORS[name]) for name in TENSORS)
+    assert load_history(tmp_path / "m") == [{"epoch": 1}]
+
+
+def test_replacing_a_model_leaves_one(tmp_path):
+    for k in range(3):
+        save_model(tmp_path, {"k": k}, {"a": torch.full((2,), float(k))})
+        document, tensors = load_model(tmp_path)
+        assert document["k"] == k
+        assert tensors["a"].tolist() == [k, k]
+    assert len(list(tmp_path.glob("*.safetensors"))) == 1
+
+
+def test_state_comes_back(tmp_path):
+    save_state(tmp_path / "c", {"epoch": 3}, TENSORS)
+    document, tensors = load_state(tmp_path / "c")
+    assert document["epoch"] == 3
+    assert torch.equal(tensors["a"], TENSORS["a"])
+
+
+def test_missing_files(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no model.json in"):
+        load_model(tmp_path)
+    with pytest.raises(FileNotFoundError, match="there is no c in"):
+        load_state(tmp_path / "c")
+
+
+@pytest.mark.parametrize("keep", [0, 7, 40, -1])
+@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
+def test_truncated_models_are_refused(tmp_path, name, keep):
+    save_model(tmp_path, {"C": 1.0}, TENSORS)
+    data = (tmp_path / name).read_bytes()
+    cut = data[:-2] if keep < 0 else data[:keep]
+    (tmp_path / name).write_bytes(cut)
+    with pytest.raises(FileFormatError, match=f"{name} is truncated or altered"):
+        load_model(tmp_path)
+
+
+def test_any_altered_byte_is_noticed(tmp_path):
+    save_model(tmp_path, {"C": 1.0}, TENSORS)
+    for name in ("model.json", "model.safetensors"):
+        whole = (tmp_path / name).read_bytes()
+        for place in range(0, len(whole) - 1, 17):
+            other = bytearray(whole)
+            other[place] = other[place] ^ 1
+            (tmp_path / name).write_bytes(bytes(other))
+            with pytest.raises((FileFormatError, FileNotFoundError)):
+                load_model(tmp_path)
+        (tmp_path / name).write_bytes(whole)
+    load_model(tmp_path)
+
+
+def test_truncated_or_altered_states_are_refused(tmp_path):
+    path = tmp_path / "c"
+    save_state(path, {"epoch": 3}, TENSORS)
+    whole = path.read_bytes()
+    for cut in (0, 5, 50, len(whole) - 1):
+        path.write_bytes(whole[:cut])
+        with pytest.raises(FileFormatError, match="c is"):
+            load_state(path)
+    for place in (len(whole) - 3, whole.index(b"epoch") + 10):
+        path.write_bytes(whole[:place] + bytes([whole[place] ^ 1]) + whole[place + 1 :])
+        with pytest.raises(FileFormatError):
+            load_state(path)
+
+
+def test_newer_and_foreign_files_are_refused(tmp_path):
+    save_model(tmp_path, {}, TENSORS)
+    body = json.loads((tmp_path / "model.json").read_text())
+    (tmp_path / "model.json").write_text(json.dumps({**body, "version": 99}))
+    with pytest.raises(FileFormatError, match="format version 99, newer than 1: update neuralfactors to read it"):
+        load_model(tmp_path)
+    (tmp_path / "model.json").write_text('{"weights": []}')
+    with pytest.raises(FileFormatError, match="was not written by neuralfactors"):
+        load_model(tmp_path)
+
+
+def test_loading_runs_no_code(tmp_path):
+    save_model(tmp_path, {}, TENSORS)
+    (tmp_path / "model.safetensors").write_bytes(b"\x80\x04cos\nsystem\n(S'touch hacked'\ntR.")
+    with pytest.raises(FileFormatError):
+        load_model(tmp_path)
+    assert not (tmp_path / "hacked").exists()
+
+
+WRITER = """
+import sys, torch
+from neuralfactors.persistence import save_model
+for k in range(10**9):
+    save_model(sys.argv[1], {"k": k}, {"a": torch.full((1000,), float(k))})
+"""
+
+
+def test_killed_writer_leaves_a_whole_model(tmp_path):
+    save_model(tmp_path, {"k": -1}, {"a": torch.full((1000,), -1.0)})
+    seen = set()
+    for pause in (0.0, 0.013, 0.029):
+        process = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path)])
+        before = (tmp_path / "model.json").stat().st_mtime_ns
+        deadline = time.monotonic() + 60
+        while (tmp_path / "model.json").stat().st_mtime_ns == before and time.monotonic() < deadline:
+            time.sleep(0.005)
+        time.sleep(pause)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        document, tensors = load_model(tmp_path)
+        assert (tensors["a"] == document["k"]).all()
+        seen.add(document["k"])
+    assert max(seen) >= 0
