@@ -113,8 +113,9 @@ def random_split(names: Sequence[str], shares: Mapping[str, float], random_state
     """`names` dealt out at random to the splits of `shares`, at least one each while they last; the same for a seed."""
     order = np.random.default_rng(random_state).permutation(len(names))
     ends = np.rint(np.cumsum(list(shares.values())) / sum(shares.values()) * len(names)).astype(int)
-    least = np.minimum(np.arange(1, len(shares) + 1), len(names))
-    ends = np.maximum(ends, least)
+    numbers = np.arange(1, len(shares) + 1)
+    least = np.minimum(numbers, len(names))
+    ends = np.clip(ends, least, np.maximum(least, numbers + len(names) - len(shares)))
     starts = [0, *ends[:-1]]
     return {
         split: sorted(names[i] for i in order[start:end])

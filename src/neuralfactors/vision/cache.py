@@ -51,10 +51,10 @@ class Cache:
         return self.folder / key[:2] / f"{key}.bin"
 
     def get(self, key: str) -> Arrays | None:
-        """The entry `key`; None where there is none, or where it is damaged, which is logged and removed."""
+        """The entry `key`; None where it cannot be read, or where it is damaged, which is logged and removed."""
         try:
             data = self.path(key).read_bytes()
-        except FileNotFoundError:
+        except OSError:
             return None
         digest, body = data[:DIGEST_SIZE], data[DIGEST_SIZE:]
         try:

@@ -18,7 +18,7 @@ Maps = list[NDArray[np.float32]]  # each (h, w, C), finest first
 
 def feature_maps(network: nn.Module, image: NDArray[np.uint8], scale: float = 1.0, n_maps: int = 3) -> Maps:
     """The `n_maps` coarsest feature maps, each (h, w, C), of `image` (H, W, 3) enlarged by `scale`."""
-    pixels = torch.from_numpy(image).permute(2, 0, 1)[None].float() / 255
+    pixels = torch.from_numpy(np.array(image.transpose(2, 0, 1), dtype=np.float32) / 255)[None]
     size = [max(1, round(n * scale)) for n in image.shape[:2]]
     with torch.inference_mode():
         if size != list(image.shape[:2]):

@@ -10,16 +10,20 @@ from sklearn.cluster import MiniBatchKMeans
 def learn_words(points: NDArray[np.float32], n_words: int, random_state: int = 0) -> NDArray[np.float32]:
     """Words (`n_words`, D): the centres of mini-batch k-means on `points` (N, D).
 
-    Where there are fewer distinct points than words, the last words repeat one of them and are never anyone's nearest.
+    Where there are fewer distinct points than words, the last words repeat the first and are never anyone's nearest.
     """
     if len(points) == 0:
         raise ValueError("points must hold at least one descriptor to learn words from, got none")
-    # A picture of one colour has one point, many times over: k-means would complain and return copies of it.
-    distinct = np.unique(points[: 4 * n_words], axis=0) if len(points) <= 4 * n_words else points
-    if len(distinct) <= n_words:
-        return np.concatenate([distinct, np.repeat(distinct[:1], n_words - len(distinct), axis=0)])
+    distinct: dict[bytes, NDArray[np.float32]] = {}
+    for point in points:
+        distinct[point.tobytes()] = point
+        if len(distinct) > n_words:
+            break
+    else:  # pictures of a few flat colours: each is a word
+        words = np.array(list(distinct.values()))
+        return np.concatenate([words, np.repeat(words[:1], n_words - len(words), axis=0)])
     means = MiniBatchKMeans(n_words, batch_size=4096, n_init=3, random_state=random_state)
-    return np.ascontiguousarray(means.fit(distinct).cluster_centers_, dtype=np.float32)
+    return np.ascontiguousarray(means.fit(points).cluster_centers_, dtype=np.float32)
 
 
 def nearest_word(points: NDArray[np.float32], words: NDArray[np.float32]) -> NDArray[np.int64]:

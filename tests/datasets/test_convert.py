@@ -1,0 +1,125 @@
+"""Published layouts, as generated look-alikes."""
+
+import numpy as np
+import pytest
+from pictures import smooth_picture
+from PIL import Image
+from scipy.io import savemat
+
+from neuralfactors.datasets import CONVERTERS, ImageFolder
+from neuralfactors.datasets.convert import KITTI, MSRC21, SIFTFLOW_FOLDER
+
+SHAPE = (12, 16)
+RNG = np.random.default_rng(0)
+SIFTFLOW_NAMES = ["awning", "sea", "sky"]
+
+
+def write_picture(path, seed, **options):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    Image.fromarray(smooth_picture(SHAPE, seed)).save(path, **options)
+
+
+def make_msrc21(root):
+    names, truth = ["1_1_s", "2_7_s", "9_30_s"], {}
+    for seed, name in enumerate(names):
+        write_picture(root / "Images" / f"{name}.bmp", seed)
+        truth[name] = RNG.integers(len(MSRC21), size=SHAPE)
+        (root / "GroundTruth").mkdir(exist_ok=True)
+        colours = np.array([colour for _, colour in MSRC21], dtype=np.uint8)[truth[name]]
+        Image.fromarray(colours).save(root / "GroundTruth" / f"{name}_GT.bmp")
+    (root / "TextonBoostSplits").mkdir()
+    for file, name in zip(("Train.txt", "Validation.txt", "Test.txt"), names, strict=True):
+        (root / "TextonBoostSplits" / file).write_text(f"{name}.bmp\r\n")
+    return truth, {"train": ["1_1_s"], "val": ["2_7_s"], "test": ["9_30_s"]}, [name for name, _ in MSRC21[1:]]
+
+
+def make_kitti(root):
+    truth = {}
+    for seed, (sequence, name) in enumerate(
+        [("Training_00", "000000"), ("Training_00", "000020"), ("Validation_07", "000000")]
+    ):
+        write_picture(root / sequence / "RGB" / f"{name}.png", seed)
+        indices = truth[f"{sequence}_{name}"] = RNG.integers(len(KITTI), size=SHAPE)
+        (root / sequence / "GT").mkdir(exist_ok=True)
+        colours = np.array([colour for _, colour in KITTI], dtype=np.uint8)
+        pixels = indices.astype(np.uint8) if seed == 1 else colours[indices]  # both kinds of label maps occur
+        Image.fromarray(pixels).save(root / sequence / "GT" / f"{name}.png")
+    splits = {"train": ["Training_00_000000", "Training_00_000020"], "test": ["Validation_07_000000"]}
+    return truth, splits, [name for name, _ in KITTI[1:]]
+
+
+def make_siftflow(root):
+    truth = {}
+    for seed, name in enumerate(["coast_a", "coast_b", "street_c"]):
+        write_picture(root / "Images" / SIFTFLOW_FOLDER / f"{name}.jpg", seed)
+        truth[name] = RNG.integers(len(SIFTFLOW_NAMES) + 1, size=SHAPE)
+        folder = root / "SemanticLabels" / SIFTFLOW_FOLDER
+        folder.mkdir(parents=True, exist_ok=True)
+        names = np.array(SIFTFLOW_NAMES, dtype=object)[:, None]
+        savemat(folder / f"{name}.mat", {"S": truth[name].astype(np.uint8), "names": names})
+    (root / "TestSet1.txt").write_text(f"{SIFTFLOW_FOLDER}\\coast_b.jpg\r\n")
+    return truth, {"train": ["coast_a", "street_c"], "test": ["coast_b"]}, SIFTFLOW_NAMES
+
+
+MAKERS = {"msrc21": make_msrc21, "kitti": make_kitti, "siftflow": make_siftflow}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_published_layouts(tmp_path, name):
+    source = tmp_path / "published"
+    source.mkdir()
+    truth, splits, names = MAKERS[name](source)
+    assert CONVERTERS[name](source, tmp_path / "set") == len(truth)
+    folder = ImageFolder(tmp_path / "set")
+    assert folder.classes.names == names
+    assert folder.splits == splits
+    for split in splits:
+        for sample in folder[split]:
+            image, labels = sample.read()
+            np.testing.assert_array_equal(labels, truth[sample.name] - 1)  # index 0 is void
+            assert image.shape == (*SHAPE, 3)
+
+
+def test_pictures_are_kept_as_they_are(tmp_path):
+    make_msrc21(tmp_path)
+    CONVERTERS["msrc21"](tmp_path, tmp_path / "set")
+    sample = ImageFolder(tmp_path / "set")["train"][0]
+    np.testing.assert_array_equal(sample.read_image(), smooth_picture(SHAPE, 0))
+
+
+def test_without_lists_there_is_a_random_split(tmp_path):
+    make_siftflow(tmp_path)
+    (tmp_path / "TestSet1.txt").unlink()
+    CONVERTERS["siftflow"](tmp_path, tmp_path / "set")
+    assert {len(names) for names in ImageFolder(tmp_path / "set").splits.values()} == {1}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_missing_source_is_named(tmp_path, name):
+    with pytest.raises(ValueError, match="nowhere is not a folder"):
+        CONVERTERS[name](tmp_path / "nowhere", tmp_path / "set")
+    with pytest.raises(ValueError, match=r"holds no \*|has no folder SEQUENCE/RGB"):
+        CONVERTERS[name](tmp_path, tmp_path / "set")
+
+
+def test_nothing_is_overwritten(tmp_path):
+    make_msrc21(tmp_path)
+    (tmp_path / "set").mkdir()
+    (tmp_path / "set" / "precious.txt").write_text("")
+    with pytest.raises(ValueError, match="set is not empty"):
+        CONVERTERS["msrc21"](tmp_path, tmp_path / "set")
+
+
+def test_a_label_file_that_is_not_one(tmp_path):
+    make_siftflow(tmp_path)
+    path = tmp_path / "SemanticLabels" / SIFTFLOW_FOLDER / "coast_a.mat"
+    path.write_bytes(b"no mat file")
+    with pytest.raises(ValueError, match=r"coast_a.mat is not a label file with 'S' and 'names'"):
+        CONVERTERS["siftflow"](tmp_path, tmp_path / "set")
+
+
+def test_an_unknown_colour_is_named(tmp_path):
+    make_msrc21(tmp_path)
+    Image.new("RGB", SHAPE[::-1], (1, 2, 3)).save(tmp_path / "GroundTruth" / "1_1_s_GT.bmp")
+    with pytest.raises(ValueError, match=r"1_1_s_GT.bmp has pixels of colour \(1, 2, 3\)"):
+        CONVERTERS["msrc21"](tmp_path, tmp_path / "set")

@@ -1,0 +1,111 @@
+import pickle
+import shutil
+from itertools import chain
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from neuralfactors.datasets import ImageFolder, write_scenes
+from neuralfactors.datasets.folder import random_split
+
+
+@pytest.fixture
+def root(tmp_path):
+    return write_scenes(tmp_path / "set", 10, shape=(30, 40))
+
+
+def test_samples_by_split(root):
+    folder = ImageFolder(root)
+    assert {split: len(folder[split]) for split in folder.splits} == {"test": 2, "train": 6, "val": 2}
+    assert len(folder["train+val"]) == 8
+    assert len(folder) == 10
+    image, labels = folder["train"][0].read()
+    assert image.shape == (30, 40, 3)
+    assert labels.shape == (30, 40)
+    assert -1 <= labels.min() <= labels.max() < len(folder.classes.names) == 7
+
+
+def test_dropped_classes_are_void(root):
+    folder = ImageFolder(root, drop=["sky"], void=["water"])
+    assert folder.classes.names == ["mountain", "forest", "meadow", "balloon", "boat"]
+    whole = {sample.name: sample for split in ImageFolder(root).splits for sample in ImageFolder(root)[split]}
+    for sample in folder["train"]:
+        expected = whole[sample.name].read_labels()
+        np.testing.assert_array_equal(sample.read_labels(), np.where(expected >= 2, expected - 2, -1))
+
+
+def test_a_random_split_where_none_is_given(root):
+    shutil.rmtree(root / "splits")
+    first, second = ImageFolder(root, random_state=1), ImageFolder(root, random_state=1)
+    assert first.splits == second.splits != ImageFolder(root, random_state=2).splits
+    assert sorted(chain(*first.splits.values())) == [f"scene_{k:04d}" for k in range(10)]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 3, 7, 100])
+def test_random_split_deals_out_everything(n):
+    names = [str(k) for k in range(n)]
+    splits = random_split(names, {"train": 0.6, "val": 0.2, "test": 0.2})
+    assert sorted(chain(*splits.values())) == sorted(names)
+    assert [bool(members) for members in splits.values()] == [n > k for k in range(3)]
+
+
+def test_samples_travel_to_other_processes(root):
+    sample = ImageFolder(root)["val"][0]
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(sample.read_image))(), sample.read_image())
+
+
+def test_an_image_without_labels_is_left_out(root):
+    (root / "labels" / "scene_0003.png").unlink()
+    shutil.rmtree(root / "splits")
+    assert len(ImageFolder(root)) == 9
+
+
+def break_size(root):
+    Image.fromarray(np.zeros((3, 4, 3), dtype=np.uint8)).save(root / "images" / "scene_0000.png")
+    (root / "splits" / "test.txt").write_text("scene_0000")
+
+
+def break_index(root):
+    Image.fromarray(np.full((30, 40), 99, dtype=np.uint8)).save(root / "labels" / "scene_0000.png")
+    (root / "splits" / "test.txt").write_text("scene_0000")
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (shutil.rmtree, "set is not a folder"),
+        (lambda root: shutil.rmtree(root / "images"), "images is missing"),
+        (lambda root: shutil.rmtree(root / "labels"), "labels is missing"),
+        (lambda root: (root / "classes.txt").unlink(), "classes.txt is missing"),
+        (lambda root: (root / "images" / "scene_0002.png").unlink(), "scene_0002.png is a label map without an image"),
+        (lambda root: [path.unlink() for path in (root / "labels").iterdir()], "labels holds no label map"),
+        (lambda root: (root / "splits" / "test.txt").write_text("cow"), "test.txt names cow, which has no label map"),
+        (lambda root: (root / "splits" / "test.txt").unlink(), "there is no split 'test' in .*; there are train, val"),
+        (lambda root: (root / "images" / "scene_0001.jpg").write_text(""), "scene_0001.png have one name"),
+        (break_size, r"scene_0000.png is 40 × 30, but the image is 4 × 3"),
+        (break_index, r"scene_0000.png has pixels of index 99, which classes.txt does not name"),
+    ],
+)
+def test_what_is_wrong_with_a_folder_is_said(root, harm, message):
+    harm(root)
+    with pytest.raises(ValueError, match=message):
+        ImageFolder(root)["test"][0].read()
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    ("name", "drop", "sizes", "n_labels"),
+    [
+        ("msrc21", ["horse", "mountain"], {"train": 276, "val": 59, "test": 256}, 21),
+        ("kitti", ["sign", "pedestrian", "cyclist"], {"train_ros100": 100, "test": 46}, 8),
+        ("siftflow", [], {"train": 2488, "test": 200}, 33),
+    ],
+)
+def test_real_sets(data_dir, name, drop, sizes, n_labels):
+    folder = ImageFolder(data_dir / name, drop=drop)
+    assert {split: len(folder[split]) for split in sizes} == sizes
+    assert len(folder.classes.names) == n_labels
+    image, labels = folder["test"][0].read()
+    assert image.dtype == np.uint8
+    assert labels.max() < n_labels

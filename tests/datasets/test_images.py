@@ -1,0 +1,91 @@
+import numpy as np
+import pytest
+from pictures import smooth_picture
+from PIL import Image
+
+from neuralfactors.datasets.classes import ClassEntry, Classes
+from neuralfactors.datasets.images import colour_labels, read_image, read_labels, write_label_map
+
+CLASSES = Classes((ClassEntry(0, "void", (0, 0, 0)), ClassEntry(1, "cow", (9, 0, 0)), ClassEntry(2, "sky", (0, 0, 9))))
+INDICES = np.array([[0, 1, 2], [2, 1, 0]], dtype=np.uint8)
+LABELS = [[-1, 0, 1], [1, 0, -1]]
+
+
+@pytest.mark.parametrize("suffix", ["png", "bmp", "webp", "tiff"])
+def test_pictures(tmp_path, suffix):
+    image = smooth_picture((12, 17))
+    Image.fromarray(image).save(tmp_path / f"a.{suffix}", lossless=True)
+    np.testing.assert_array_equal(read_image(tmp_path / f"a.{suffix}"), image)
+
+
+def test_grey(tmp_path):
+    grey = smooth_picture((5, 6))[..., 0]
+    Image.fromarray(grey).save(tmp_path / "a.png")
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png"), np.repeat(grey[..., None], 3, axis=2))
+
+
+def test_sixteen_bits(tmp_path):
+    deep = np.array([[0, 257, 65535], [128, 129, 32768]], dtype=np.uint16)
+    Image.fromarray(deep).save(tmp_path / "a.png")
+    assert read_image(tmp_path / "a.png")[..., 1].tolist() == [[0, 1, 255], [0, 1, 128]]
+
+
+def test_floats_by_their_range(tmp_path):
+    Image.fromarray(np.array([[-1.0, 0.0, 3.0]], dtype=np.float32)).save(tmp_path / "a.tiff")
+    assert read_image(tmp_path / "a.tiff")[0, :, 0].tolist() == [0, 64, 255]
+
+
+def test_transparency_is_laid_on_white(tmp_path):
+    pixels = np.array([[[10, 20, 30, 255], [10, 20, 30, 0]]], dtype=np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    assert read_image(tmp_path / "a.png").tolist() == [[[10, 20, 30], [255, 255, 255]]]
+
+
+def test_palette(tmp_path):
+    picture = Image.fromarray(INDICES, mode="P")
+    picture.putpalette([1, 2, 3, 4, 5, 6, 7, 8, 9])
+    picture.save(tmp_path / "a.png")
+    assert read_image(tmp_path / "a.png")[0].tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
+
+
+def test_exif_orientation(tmp_path):
+    exif = Image.Exif()
+    exif[0x0112] = 6  # to be turned clockwise
+    image = smooth_picture((10, 16))
+    Image.fromarray(image).save(tmp_path / "a.png", exif=exif)
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png"), np.rot90(image, -1))
+
+
+def test_label_maps_of_indices(tmp_path):
+    write_label_map(tmp_path / "p.png", INDICES, np.array([[0, 0, 0], [9, 0, 0], [0, 0, 9]]))
+    assert Image.open(tmp_path / "p.png").mode == "P"
+    assert read_image(tmp_path / "p.png")[0].tolist() == [[0, 0, 0], [9, 0, 0], [0, 0, 9]]
+    Image.fromarray(INDICES).save(tmp_path / "l.png")
+    for name in ("p.png", "l.png"):
+        assert read_labels(tmp_path / name, CLASSES).tolist() == LABELS
+
+
+def test_label_maps_of_colours(tmp_path):
+    colours = colour_labels(np.array(LABELS), CLASSES.palette)
+    Image.fromarray(colours).save(tmp_path / "a.bmp")
+    assert read_labels(tmp_path / "a.bmp", CLASSES).tolist() == LABELS
+
+
+def test_what_cannot_be_read_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"a.png does not exist"):
+        read_image(tmp_path / "a.png")
+    (tmp_path / "b.png").write_text("no picture")
+    with pytest.raises(ValueError, match=r"b.png is not an image that Pillow can read"):
+        read_image(tmp_path / "b.png")
+    Image.fromarray(smooth_picture((64, 64))).save(tmp_path / "whole.jpg")
+    (tmp_path / "c.jpg").write_bytes((tmp_path / "whole.jpg").read_bytes()[:-400])
+    with pytest.raises(ValueError, match=r"c.jpg cannot be read as an image: .*truncated"):
+        read_image(tmp_path / "c.jpg")
+
+
+def test_label_maps_of_other_kinds_are_refused(tmp_path):
+    Image.fromarray(np.zeros((2, 2), dtype=np.float32)).save(tmp_path / "a.tiff")
+    with pytest.raises(ValueError, match="must be a label map of one channel or RGB, got the mode F"):
+        read_labels(tmp_path / "a.tiff", CLASSES)
+    with pytest.raises(ValueError, match="indices must be 0 to 255"):
+        write_label_map(tmp_path / "b.png", np.array([[256]]), np.zeros((1, 3)))

