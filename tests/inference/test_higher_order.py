@@ -274,7 +274,7 @@ def test_bad_factors_are_refused(factor, message):
             [[0, 1]],
             "unary[0, 0] is NaN: scores must be finite, or -inf where a label is forbidden",
         ),
-        (np.zeros((3, 2)), [[0, 3]], "edges[0] is (0, 3), but the nodes are numbered 0 to 2"),
+        (np.zeros((3, 2)), [[0, 3]], "edges[0] is (0, 3), but the nodes of its graph are numbered 0 to 2"),
     ],
 )
 def test_the_rest_is_checked_as_well(unary, edges, message):

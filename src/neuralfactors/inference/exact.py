@@ -1,27 +1,20 @@
 """Method `exact`: MAP labellings with a proof, whatever the graph."""
 
-import importlib.util
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.inference.elimination import eliminate, elimination_order
 from neuralfactors.inference.factor_graph import FactorGraph, make_factor_graph
+from neuralfactors.inference.general_solvers import SOLVERS, find_solver, run_solver
 from neuralfactors.inference.higher_order import solve_factor_graph, solve_factors
-from neuralfactors.inference.integer_program import solve_by_highs
 from neuralfactors.inference.kernel import solve_in_kernel
 from neuralfactors.inference.local_problem import Answer, LocalProblem, split
 from neuralfactors.inference.result import Result, Status
-from neuralfactors.inference.toulbar2 import solve_by_toulbar2
 from neuralfactors.inference.validate import Problem
 
-Solver = Callable[[LocalProblem, NDArray[np.int64] | None, float], Answer]
-SOLVERS: dict[str, tuple[str, Solver]] = {  # name -> package, function; the faster one first
-    "toulbar2": ("pytoulbar2", solve_by_toulbar2),
-    "highs": ("highspy", solve_by_highs),
-}
 _MAX_ENTRIES = 2**20  # of a table in variable elimination
 _EQUAL = 1e-9  # scores closer than this, relative to the graph's scale, count as equal
 
@@ -73,17 +66,6 @@ def solve_exact(
     if not search.finished:
         search.finish(solver)
     return search.result()
-
-
-def find_solver(name: str | None) -> Solver:
-    """The general solver of that name, or the first that is installed."""
-    names = [name] if name else list(SOLVERS)
-    for candidate in names:
-        package, run = SOLVERS[candidate]
-        if importlib.util.find_spec(package) is not None:
-            return run
-    packages = " or ".join(SOLVERS[candidate][0] for candidate in names)
-    raise ImportError(f"method 'exact' needs {packages} for this problem: pip install 'neuralfactors[exact]'")
 
 
 class _Search:
@@ -164,8 +146,8 @@ class _Search:
         if order is not None:
             values = eliminate(problem, order)
             return Answer(values, problem.score(values))
-        run = find_solver(solver)
-        return run(problem, start, self.left) if self.left > 0 else Answer(None, np.inf)
+        name = find_solver(solver)
+        return run_solver(name, problem, start, self.left) if self.left > 0 else Answer(None, np.inf)
 
     def result(self) -> Result:
         """The labelling, and what is proved about it."""

@@ -97,7 +97,9 @@ def _check_edges(problem: Problem) -> None:
     wrong = np.flatnonzero(((problem.edges < 0) | (problem.edges >= problem.n_nodes)).any(axis=1))
     if len(wrong):
         i, j = problem.edges[wrong[0]]
-        raise ValueError(f"edges[{wrong[0]}] is ({i}, {j}), but the nodes are numbered 0 to {problem.n_nodes - 1}")
+        raise ValueError(
+            f"edges[{wrong[0]}] is ({i}, {j}), but the nodes of its graph are numbered 0 to {problem.n_nodes - 1}"
+        )
 
 
 def _gain(values: NDArray[np.float64]) -> float:

@@ -1,7 +1,7 @@
 """Local problems solved by HiGHS as integer programs over the local polytope."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,7 +93,7 @@ def solve_by_highs(problem: LocalProblem, start: NDArray[np.int64] | None, secon
     if not np.isfinite(program.offset):
         return Answer(None, -np.inf)
     unit = max(float(-program.gains.min(initial=0.0)), np.finfo(float).tiny * _LARGEST) / _LARGEST
-    solver: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+    solver = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in {**_OPTIONS, "time_limit": float(seconds)}.items():
         solver.setOptionValue(name, value)
     solver.passModel(_make_model(program, unit))
@@ -101,7 +101,7 @@ def solve_by_highs(problem: LocalProblem, start: NDArray[np.int64] | None, secon
         guess = highspy.HighsSolution()
         guess.col_value = _indicators(problem, program, start)
         solver.setSolution(guess)
-    _run(solver)
+    solver.run()
     status = solver.getModelStatus()
     if status == highspy.HighsModelStatus.kInfeasible:
         return Answer(None, -np.inf)
@@ -143,16 +143,3 @@ def _indicators(problem: LocalProblem, program: Program, y: NDArray[np.int64]) -
     for scope, columns in zip(scopes, program.columns, strict=True):
         point[columns[tuple(y[list(scope)])]] = 1
     return point
-
-
-def _run(solver: Any) -> None:
-    """Solves in a thread, so that Ctrl-C reaches this one."""
-    solver.HandleUserInterrupt = True
-    solver.startSolve()
-    try:
-        while not solver.wait(0.1)[0]:
-            pass
-    except KeyboardInterrupt:
-        solver.cancelSolve()
-        solver.wait()
-        raise
