@@ -30,8 +30,8 @@ format: $(READY)
 venv: $(READY)
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(CPP)
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/python -m pip install --quiet -c constraints.txt cmake nanobind ninja scikit-build-core
-	$(BIN)/python -m pip install --quiet -c constraints.txt --no-build-isolation -e ".[dev]"
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt cmake nanobind ninja scikit-build-core
+	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt --no-build-isolation -e ".[dev]"
 	touch $@
 
 # build/$(1)/venv: the package as a user gets it, built with the options $(2), and by a path file all else that .venv holds.
