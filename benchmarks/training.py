@@ -1,0 +1,198 @@
+"""One epoch of integrated training with neural factors, against dense backpropagation with thinqpbo's α-expansion.
+
+Everything runs on one thread of one process and is counted in its CPU time, so that what else the machine does matters
+little. The reference treats a graph at a time, as the paper's implementation did: a dense forward pass, α-expansion with
+QPBO moves from Python, a dense backward pass; it is timed on a few graphs and extrapolated to all.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import time
+from dataclasses import dataclass, field
+
+import harness
+import numpy as np
+import torch
+from instances import planar_graph
+from reference import alpha_expansion
+
+from neuralfactors.estimators import StructuralSVM
+from neuralfactors.graph import Graph
+from neuralfactors.learning.decode import Decoded, Decoder
+from neuralfactors.learning.samples import Samples
+from neuralfactors.learning.subgradient import Trainer
+from neuralfactors.potentials import Potentials, loss_augment, node_costs
+
+N_NODE_FEATURES, N_EDGE_FEATURES = 90, 32
+UNARY_HIDDEN, INTERACTION_HIDDEN = 256, 512
+BATCH_SIZE = 12
+WARM_UP = 3  # epochs, so that the share of differing rows is that of a run under way and not of its first step
+
+
+@dataclass(frozen=True)
+class Shape:
+    """Size of a data set; `timed` graphs are trained on, and `n_graphs` is what their time is extrapolated to."""
+
+    name: str
+    n_graphs: int
+    n_labels: int
+    n_nodes: int = 300
+    timed: int | None = None
+
+
+SHAPES = [Shape("MSRC-21", 276, 21), Shape("KITTI", 149, 8), Shape("SIFT Flow", 2488, 33, timed=200)]
+
+
+@dataclass(frozen=True)
+class TimedDecoder(Decoder):
+    """Decoder that adds up its CPU time."""
+
+    spent: list[float] = field(default_factory=list)
+
+    def __call__(self, potentials: Potentials) -> Decoded:
+        start = time.process_time()
+        decoded = super().__call__(potentials)
+        self.spent.append(time.process_time() - start)
+        return decoded
+
+
+def make_data(shape: Shape, n_graphs: int, seed: int = 0) -> tuple[list[Graph], list[np.ndarray]]:
+    """Planar graphs of coherent regions, whose features tell the class about as badly as bags of words do."""
+    rng = np.random.default_rng(seed)
+    prototypes = rng.normal(size=(shape.n_labels, N_NODE_FEATURES))
+    mix = rng.normal(size=(N_NODE_FEATURES, 15)) / np.sqrt(N_NODE_FEATURES)
+    X, Y = [], []
+    for _ in range(n_graphs):
+        points, edges = planar_graph(shape.n_nodes, rng)
+        centres, present = rng.random((6, 2)), rng.choice(shape.n_labels, size=6)
+        y = present[((points[:, None] - centres) ** 2).sum(2).argmin(1)]
+        nodes = 0.25 * prototypes[y] + rng.normal(size=(shape.n_nodes, N_NODE_FEATURES))
+        i, j = edges.T
+        offset = points[j] - points[i]
+        ends = [nodes[i] @ mix, nodes[j] @ mix, np.hypot(*offset.T)[:, None], np.arctan2(*offset.T)[:, None]]
+        X.append(Graph(nodes.astype(np.float32), edges, np.concatenate(ends, axis=1).astype(np.float32)))
+        Y.append(y)
+    return X, Y
+
+
+def make_trainer(samples: Samples, max_iter: int) -> Trainer:
+    """A trainer of int+nrl with Adam, 12 graphs a step."""
+    svm = StructuralSVM(
+        (UNARY_HIDDEN,), (INTERACTION_HIDDEN,), C=10.0, learning_rate=1e-3, batch_size=BATCH_SIZE, max_iter=max_iter
+    )
+    svm._take_sizes(samples)
+    svm._start(samples, svm._settings())
+    trainer = svm.trainer_
+    trainer.decoder = TimedDecoder(n_threads=1)
+    return trainer
+
+
+def time_products(samples: Samples) -> float:
+    """CPU seconds of the bare float32 matrix products of a forward pass over all graphs, into memory made before."""
+    n_labels = samples.n_labels
+    layers = {
+        "node": [(N_NODE_FEATURES, UNARY_HIDDEN), (UNARY_HIDDEN, n_labels)],
+        "edge": [(N_EDGE_FEATURES, INTERACTION_HIDDEN), (INTERACTION_HIDDEN, n_labels**2)],
+    }
+    chunks = list(samples.chunks(range(len(samples))))
+    rows = {
+        "node": [sum(samples.X[n].n_nodes for n in chunk) for chunk in chunks],
+        "edge": [sum(samples.X[n].n_edges for n in chunk) for chunk in chunks],
+    }
+    seconds = 0.0
+    for part, sizes in layers.items():
+        for below, above in sizes:
+            largest = max(rows[part])
+            left, right, out = torch.randn(largest, below), torch.randn(below, above), torch.empty(largest, above)
+            torch.mm(left, right, out=out)
+            for n_rows in rows[part]:
+                start = time.process_time()
+                torch.mm(left[:n_rows], right, out=out[:n_rows])
+                seconds += time.process_time() - start
+    return seconds
+
+
+def time_reference(trainer: Trainer, samples: Samples, n_graphs: int) -> tuple[float, float]:
+    """CPU seconds a graph of the reference, and those of them spent on inference."""
+    model, total, inference = trainer.model, 0.0, 0.0
+    for n in range(n_graphs):
+        batch, y = samples.batch([n], torch.float32)
+        start = time.process_time()
+        total -= start
+        potentials = model(batch)
+        augmented = loss_augment(potentials, y, node_costs(y))
+        arrays = augmented.unary.detach().numpy(), augmented.interaction.detach().numpy(), batch.edges.numpy()
+        begun = time.process_time()
+        z = torch.from_numpy(alpha_expansion(*arrays).labels)
+        inference += time.process_time() - begun
+        torch.autograd.backward((potentials.score(z) - potentials.score(y)).sum())
+        if (n + 1) % BATCH_SIZE == 0:
+            trainer.update(BATCH_SIZE, 1.0)
+            trainer.optimizer.zero_grad()
+        total += time.process_time()
+    return total / n_graphs, inference / n_graphs
+
+
+def measure_shape(report: harness.Report, shape: Shape, quick: bool) -> None:
+    timed = 24 if quick else (shape.timed or shape.n_graphs)
+    X, Y = make_data(shape, timed)
+    samples = Samples.check(X, Y, shape.n_labels)
+    trainer = make_trainer(samples, WARM_UP + 3)
+    for _ in range(WARM_UP):
+        trainer.run_epoch(samples)
+    epochs, inference = [], []
+    for _ in range(1 if quick else 3):
+        trainer.decoder.spent.clear()
+        start = time.process_time()
+        record = trainer.run_epoch(samples)
+        epochs.append(time.process_time() - start)
+        inference.append(sum(trainer.decoder.spent))
+    best = int(np.argmin(epochs))
+    epoch, products = epochs[best], min(time_products(samples) for _ in range(3))
+    reference, in_reference = time_reference(trainer, samples, 2 if quick else 12)
+    scale = shape.n_graphs / timed
+    case = f"{shape.name}, {shape.n_labels} labels"
+    report.measured(case, "epoch, CPU seconds", epoch * scale)
+    report.measured(case, "reference epoch, CPU seconds", reference * shape.n_graphs)
+    report.at_least(case, "times faster than the reference", reference * timed / epoch, 6)
+    report.at_most(case, "epoch over the bare forward products", epoch / products, 3)
+    report.at_most(case, "share of inference in the epoch", inference[best] / epoch, 0.35)
+    report.measured(case, "share of inference in the reference", in_reference / reference)
+    report.measured(case, "share of differing nodes", record["differing"])
+    report.measured(case, "share proved optimal", record["optimal"])
+    if scale != 1:
+        report.note(f"{shape.name}: timed on {timed} graphs and extrapolated to {shape.n_graphs}.")
+
+
+def working_memory(n_graphs: int) -> float:
+    """Megabytes by which an epoch on so many graphs raises the peak of the process above its data."""
+    torch.set_num_threads(1)
+    samples = Samples.check(*make_data(SHAPES[0], n_graphs), SHAPES[0].n_labels)
+    trainer = make_trainer(samples, 2)
+    with open("/proc/self/statm") as statm:
+        before = int(statm.read().split()[1]) * resource.getpagesize() / 2**20
+    trainer.run_epoch(samples)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10 - before
+
+
+def measure_memory(report: harness.Report, quick: bool) -> None:
+    few, many = (12, 24) if quick else (50, 200)
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        small, large = pool.map(working_memory, [few, many], chunksize=1)
+    report.measured("memory", f"MB beyond the data, {few} graphs", small)
+    report.measured("memory", f"MB beyond the data, {many} graphs", large)
+    report.at_most("memory", f"growth from {few} to {many} graphs", large / small, 1.2)
+
+
+def measure(report: harness.Report, quick: bool) -> None:
+    torch.set_num_threads(1)
+    for shape in SHAPES:
+        measure_shape(report, shape, quick)
+    measure_memory(report, quick)
+    report.note("The reference is timed on 12 graphs of each shape and extrapolated to all.")
+
+
+if __name__ == "__main__":
+    harness.main("Training", measure)
