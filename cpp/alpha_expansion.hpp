@@ -38,6 +38,7 @@ class AlphaExpansion {
  private:
   struct Queue {
     std::vector<int> nodes;  // with hope of gaining by the label
+    double weight = 0;       // sum of these hopes
     int tried = -1;          // n_changes_ when the label was last tried
   };
 
@@ -53,6 +54,7 @@ class AlphaExpansion {
     queued_.assign(static_cast<std::size_t>(problem.graph->n_nodes) * problem.n_labels, false);
     is_touched_.assign(problem.graph->n_nodes, false);
     for (int i = 0; i < problem.graph->n_nodes; ++i) enqueue(i);
+    weigh();
   }
 
   void enqueue(int i, int label) {
@@ -66,18 +68,22 @@ class AlphaExpansion {
     for (std::size_t label = 0; label < queues_.size(); ++label) enqueue(i, static_cast<int>(label));
   }
 
+  // Sums up the hopes of every label; a failing move changes only those of its own label.
+  void weigh() {
+    for (std::size_t label = 0; label < queues_.size(); ++label) {
+      Queue& queue = queues_[label];
+      queue.weight = 0;
+      for (int i : queue.nodes) queue.weight += std::max(hopes_.of(i, static_cast<int>(label)), 0.0);
+    }
+  }
+
   // The label with the largest hopes among those not tried since the last change; -1 when there is none.
   int next_label() const {
     int best = -1;
-    double largest = 0;
     for (int label = 0; label < static_cast<int>(queues_.size()); ++label) {
-      if (queues_[label].tried == n_changes_) continue;
-      double total = 0;
-      for (int i : queues_[label].nodes) total += std::max(hopes_.of(i, label), 0.0);
-      if (total > largest) {
-        best = label;
-        largest = total;
-      }
+      const Queue& queue = queues_[label];
+      if (queue.tried == n_changes_ || !(queue.weight > 0)) continue;
+      if (best < 0 || queue.weight > queues_[best].weight) best = label;
     }
     return best;
   }
@@ -105,6 +111,7 @@ class AlphaExpansion {
     if (!accepted_.empty()) {
       ++n_changes_;
       requeue(graph);
+      weigh();
     }
   }
 
