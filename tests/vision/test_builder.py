@@ -7,6 +7,7 @@ import pytest
 from pictures import Pyramid, smooth_picture
 
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, features
+from neuralfactors.vision import builder as builder_module
 from neuralfactors.vision.descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision.layout import region_edges, region_medians
 
@@ -194,6 +195,21 @@ def test_images_may_be_read_when_needed(builder):
     sources = [partial(smooth_picture, (40, 50), seed) for seed in range(4)]
     lazy = FeatureBuilder(SMALL).fit(sources)
     assert_same(lazy.transform(sources[3]), builder.transform(IMAGES[3]))
+
+
+def test_a_large_set_is_thinned_out_for_the_words(monkeypatch):
+    monkeypatch.setattr(builder_module, "MAX_WORD_IMAGES", 2)
+    thinned = FeatureBuilder(SMALL).fit(IMAGES).words_
+    for name, words in FeatureBuilder(SMALL).fit(IMAGES[::2]).words_.items():
+        np.testing.assert_array_equal(thinned[name], words)
+
+
+def test_the_progress_bar_goes_to_the_error_stream(capsys):
+    FeatureBuilder(SMALL, progress=True).fit(IMAGES).transform_many(IMAGES)
+    written = capsys.readouterr()
+    assert not written.out
+    assert "Words" in written.err
+    assert "Features" in written.err
 
 
 def test_misuse_is_refused():

@@ -21,6 +21,8 @@ from neuralfactors.vision.regions import check_image
 from neuralfactors.vision.settings import FeatureSettings
 from neuralfactors.vision.words import learn_words
 
+MAX_WORD_IMAGES = 500  # their descriptors, some 200 KB an image, must fit in memory together
+
 # An image, or what reads one: a set larger than memory is then read image by image, by the process that needs it.
 ImageSource: TypeAlias = NDArray[np.uint8] | Callable[[], NDArray[np.uint8]]
 
@@ -66,18 +68,21 @@ class FeatureBuilder:
         self.words_: dict[str, NDArray[np.float32]] | None = None
 
     def fit(self, images: Sequence[ImageSource]) -> Self:
-        """Learn the words from `images`, which should be those of the training split only."""
+        """Learn the words from `images`, which should be those of the training split only.
+
+        Of more than 500 images, about 500 at equal distances in the sequence are used.
+        """
         if len(images) == 0:
             raise ValueError("images must hold at least one image to learn words from, got none")
-        store = Cache(self.cache) if self.cache is not None else None
-        key = (
-            content_key("words", features.VERSION, self.settings.to_dict(), [image_key(s) for s in images])
-            if store
-            else ""
-        )
-        kept = store.get(key) if store else None
-        self.words_ = kept or self._learn(images)
-        if store and not kept:
+        images = images[:: -(-len(images) // MAX_WORD_IMAGES)]
+        if self.cache is None:
+            self.words_ = self._learn(images)
+            return self
+        store = Cache(self.cache)
+        key = content_key("words", features.VERSION, self.settings.to_dict(), [image_key(source) for source in images])
+        kept = store.get(key)
+        self.words_ = self._learn(images) if kept is None else kept
+        if kept is None:
             store.put(key, self.words_)
         return self
 

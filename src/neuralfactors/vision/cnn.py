@@ -20,11 +20,12 @@ def feature_maps(network: nn.Module, image: NDArray[np.uint8], scale: float = 1.
     """The `n_maps` coarsest feature maps, each (h, w, C), of `image` (H, W, 3) enlarged by `scale`."""
     pixels = torch.from_numpy(np.array(image.transpose(2, 0, 1), dtype=np.float32) / 255)[None]
     size = [max(1, round(n * scale)) for n in image.shape[:2]]
+    device = next((parameter.device for parameter in network.parameters()), pixels.device)
     with torch.inference_mode():
         if size != list(image.shape[:2]):
             pixels = interpolate(pixels, size=size, mode="bilinear", align_corners=False)
-        maps = list(network(pixels))[-n_maps:]
-    return [np.ascontiguousarray(m[0].permute(1, 2, 0).numpy()) for m in maps]
+        maps = list(network(pixels.to(device)))[-n_maps:]
+    return [np.ascontiguousarray(m[0].permute(1, 2, 0).cpu().numpy()) for m in maps]
 
 
 def region_means(maps: Maps, regions: NDArray[np.int32]) -> NDArray[np.float32]:

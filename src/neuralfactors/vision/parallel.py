@@ -7,6 +7,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TypeVar
 
 import joblib
+from rich.console import Console
 from rich.progress import track
 
 Item = TypeVar("Item")
@@ -44,7 +45,12 @@ def map_items(
         else:
             jobs = (joblib.delayed(function)(item) for item in items)
             results = joblib.Parallel(n_jobs=-1 if dask else n_jobs, return_as="generator")(jobs)
-        yield from track(results, description=progress, total=total) if progress else results
+        yield from _with_bar(results, progress, total) if progress else results
+
+
+def _with_bar(results: Iterable[Result], title: str, total: int) -> Iterable[Result]:
+    # On the error stream: what a command writes to the other is data.
+    return track(results, title, total, console=Console(stderr=True))
 
 
 @contextmanager
