@@ -1,6 +1,7 @@
 import ast
 import importlib.metadata
 import importlib.resources
+import os
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,19 @@ def test_instruction_sets_share_no_code():
     for path in objects:
         symbols = subprocess.run(["nm", path], capture_output=True, text=True, check=True).stdout.splitlines()
         assert not [line for line in symbols if line.split()[-2] in "WVu"]
+
+
+@pytest.mark.parametrize("folder", ["", "no/such/folder"])
+def test_tests_on_absent_data_are_skipped_with_a_reason(tmp_path, folder):
+    (tmp_path / "test_data.py").write_text(
+        "import pytest\n@pytest.mark.realdata\ndef test_it(data_dir): assert data_dir"
+    )
+    command = [sys.executable, "-m", "pytest", "-c", ROOT / "pyproject.toml", "-p", "conftest", "-rs", tmp_path]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT / "tests"), "NEURALFACTORS_DATA": folder}
+    result = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120)
+    assert result.returncode == 0, result.stdout
+    assert "realdata: NEURALFACTORS_DATA" in result.stdout
+    assert "1 skipped" in result.stdout
 
 
 @pytest.fixture(scope="module")
