@@ -1,8 +1,8 @@
 """One epoch of integrated training with neural factors, against dense backpropagation with thinqpbo's α-expansion.
 
 Everything runs on one thread of one process and is counted in its CPU time, so that what else the machine does matters
-little. The reference treats a graph at a time, as the paper's implementation did: a dense forward pass, α-expansion with
-QPBO moves from Python, a dense backward pass; it is timed on a few graphs and extrapolated to all.
+little. The reference treats a graph at a time, as the paper's implementation did: a dense forward pass, α-expansion
+with QPBO moves from Python, a dense backward pass; it is timed on a few graphs and extrapolated to all.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from neuralfactors.potentials import Potentials, loss_augment, node_costs
 N_NODE_FEATURES, N_EDGE_FEATURES = 90, 32
 UNARY_HIDDEN, INTERACTION_HIDDEN = 256, 512
 BATCH_SIZE = 12
-WARM_UP = 3  # epochs, so that the share of differing rows is that of a run under way and not of its first step
+WARM_UP = 70  # steps, so that the share of differing rows is that of a run under way and not of its beginning
 
 
 @dataclass(frozen=True)
@@ -139,8 +139,9 @@ def measure_shape(report: harness.Report, shape: Shape, quick: bool) -> None:
     timed = 24 if quick else (shape.timed or shape.n_graphs)
     X, Y = make_data(shape, timed)
     samples = Samples.check(X, Y, shape.n_labels)
-    trainer = make_trainer(samples, WARM_UP + 3)
-    for _ in range(WARM_UP):
+    warm_up = -(-WARM_UP * BATCH_SIZE // timed)
+    trainer = make_trainer(samples, warm_up + 3)
+    for _ in range(warm_up):
         trainer.run_epoch(samples)
     epochs, inference = [], []
     for _ in range(1 if quick else 3):

@@ -4,7 +4,8 @@ import pytest
 import torch
 from torch import nn
 
-from neuralfactors.factors import ACTIVATIONS, Factor, FactorModel
+from neuralfactors import factors
+from neuralfactors.factors import ACTIVATIONS, Factor, FactorModel, Workspace
 from neuralfactors.graph import Graph, GraphBatch
 
 
@@ -128,3 +129,19 @@ def test_rowwise_models_are_told_from_those_that_mix_rows():
 
 def test_model_without_interactions_gives_zeros():
     assert FactorModel(Factor(4, 3), None, 3)(batch()).interaction.abs().sum() == 0
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+@pytest.mark.parametrize("hidden", [(), (5, 4)])
+def test_evaluation_in_a_workspace_equals_forward(monkeypatch, hidden, activation, symmetric):
+    monkeypatch.setattr(factors, "FORWARD_ROWS", 4)
+    factor = randomised(Factor(3, 3, order=2, hidden=hidden, activation=activation, symmetric=symmetric))
+    workspace = Workspace()
+    for n_rows in (10, 3, 0):
+        features = torch.randn(n_rows, 3)
+        before = features.clone()
+        with torch.no_grad():
+            values = factor.evaluate(features, workspace, "f")
+        torch.testing.assert_close(values, factor(features).detach())
+        assert torch.equal(features, before)

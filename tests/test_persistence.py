@@ -41,7 +41,7 @@ def test_state_comes_back(tmp_path):
 
 
 def test_missing_files(tmp_path):
-    with pytest.raises(FileNotFoundError, match="there is no model.json in"):
+    with pytest.raises(FileNotFoundError, match=r"there is no model\.json in"):
         load_model(tmp_path)
     with pytest.raises(FileNotFoundError, match="there is no c in"):
         load_state(tmp_path / "c")

@@ -15,6 +15,13 @@ from torch.nn import functional
 from neuralfactors.graph import GraphBatch
 from neuralfactors.potentials import Potentials
 
+FORWARD_ROWS = 2048  # at a time without gradient, so that what lies between the layers stays in the processor's cache
+# Activations that the pass without gradient may apply in place.
+IN_PLACE: dict[type[nn.Module], Callable[[Tensor], Tensor]] = {
+    nn.Tanh: torch.tanh_,
+    nn.ReLU: torch.relu_,
+    nn.Sigmoid: torch.sigmoid_,
+}
 ACTIVATIONS: dict[str, type[nn.Module]] = {
     "tanh": nn.Tanh,
     "relu": nn.ReLU,
@@ -24,6 +31,20 @@ ACTIVATIONS: dict[str, type[nn.Module]] = {
     "leaky_relu": nn.LeakyReLU,
     "sigmoid": nn.Sigmoid,
 }
+
+
+class Workspace:
+    """Memory for large results, kept from call to call: fresh pages cost more than the products written into them."""
+
+    def __init__(self) -> None:
+        self.buffers: dict[str, Tensor] = {}
+
+    def take(self, name: str, rows: int, columns: int, like: Tensor) -> Tensor:
+        """An uninitialised (rows, columns) tensor, which is overwritten when `name` is taken next."""
+        buffer = self.buffers.get(name)
+        if buffer is None or buffer.numel() < rows * columns or buffer.dtype != like.dtype:
+            self.buffers[name] = buffer = torch.empty(rows * columns, dtype=like.dtype, device=like.device)
+        return buffer[: rows * columns].view(rows, columns)
 
 
 class Factor(nn.Module):
@@ -95,6 +116,20 @@ class Factor(nn.Module):
         values = functional.linear(self.hidden(features), self.weight, self.bias)
         return values if self.entries is None else values[:, self.entries]
 
+    def evaluate(self, features: Tensor, workspace: Workspace, name: str) -> Tensor:
+        """The values of `forward`, without gradient, in memory of `workspace` that the next call with `name` reuses."""
+        out = workspace.take(f"{name}.output", len(features), len(self.weight), features)
+        for rows, block in zip(torch.split(features, FORWARD_ROWS), torch.split(out, FORWARD_ROWS), strict=True):
+            values = rows
+            for k, layer in enumerate(self.hidden):
+                if isinstance(layer, nn.Linear):
+                    above = workspace.take(f"{name}.{k}", len(values), layer.out_features, values)
+                    values = _affine(values, layer.weight, layer.bias, above)
+                else:
+                    values = IN_PLACE.get(type(layer), layer)(values)
+            _affine(values, self.weight, self.bias, block)
+        return out if self.entries is None else out[:, self.entries]
+
     def contrast(self, features: Tensor, plus: Tensor, minus: Tensor) -> Tensor:
         """forward(features)[n, plus[n]] − forward(features)[n, minus[n]] for every row n, (N,).
 
@@ -162,18 +197,25 @@ class FactorModel(nn.Module):
         self.interaction = interaction
         self.n_labels = n_labels
 
-    def forward(self, batch: GraphBatch) -> Potentials:
-        """Potentials of `batch`, differentiable."""
-        unary = self.unary(batch.node_features)
+    def forward(self, batch: GraphBatch, workspace: Workspace | None = None) -> Potentials:
+        """Potentials of `batch`, differentiable; with a `workspace` they are not, and hold until it is used again."""
+        unary = self._values("unary", batch.node_features, workspace)
         self._check(unary, (batch.n_nodes, self.n_labels), "unary")
         order = batch.edges.shape[1]
         if self.interaction is None or not batch.n_edges:
             interaction = unary.new_zeros((batch.n_edges,) + (self.n_labels,) * order)
         else:
-            interaction = self.interaction(batch.edge_features)
+            interaction = self._values("interaction", batch.edge_features, workspace)
             self._check(interaction, (batch.n_edges, self.n_labels**order), "interaction")
             interaction = interaction.view((batch.n_edges,) + (self.n_labels,) * order)
         return Potentials(unary, interaction, batch.edges, batch.node_ptr, batch.edge_ptr)
+
+    def _values(self, part: str, features: Tensor, workspace: Workspace | None) -> Tensor:
+        factor = getattr(self, part)
+        if workspace is not None and isinstance(factor, Factor):
+            return factor.evaluate(features, workspace, part)
+        values: Tensor = factor(features)
+        return values
 
     def contrast(self, part: str, features: Tensor, plus: Tensor, minus: Tensor) -> Tensor:
         """Output `plus` less output `minus` in every row of `features`; `part` is "unary" or "interaction"."""
@@ -194,6 +236,11 @@ class FactorModel(nn.Module):
     def _check(values: Tensor, expected: tuple[int, int], name: str) -> None:
         if values.shape != expected:
             raise ValueError(f"the {name} factor must give values of shape {expected}, got {tuple(values.shape)}")
+
+
+def _affine(features: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
+    torch.mm(features, weight.t(), out=out)
+    return out if bias is None else out.add_(bias)  # faster than addmm, which first fills `out` with the bias
 
 
 def _activation(activation: str | Callable[[], nn.Module]) -> Callable[[], nn.Module]:

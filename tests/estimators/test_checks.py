@@ -26,6 +26,7 @@ CHECKS = [
     "check_get_params_invariance",
     "check_set_params",
     "check_mixin_order",
+    "check_do_not_raise_errors_in_init_or_set_params",
 ]
 
 

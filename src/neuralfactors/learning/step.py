@@ -9,12 +9,13 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from neuralfactors.factors import FactorModel
+from neuralfactors.factors import FactorModel, Workspace
 from neuralfactors.graph import GraphBatch
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.losses import Violation, violation
 from neuralfactors.potentials import Potentials, joint_labels, node_costs
 
+BACKWARD_ROWS = 4096  # at a time, so that what lies between the layers stays in the processor's cache
 PARTS = ("read", "forward", "inference", "backward", "update")
 
 
@@ -79,6 +80,7 @@ def accumulate(
     class_weight: Tensor | None = None,
     augment: bool = True,
     void: str = "drop",
+    workspace: Workspace | None = None,
 ) -> None:
     """Add Σₙ ∇ max(0, ℓₙ) over the graphs of `batch` to the gradients of `model`, and its counts to `totals`.
 
@@ -90,7 +92,7 @@ def accumulate(
     """
     costs = node_costs(y, class_weight, batch.node_weight)
     with torch.set_grad_enabled(not model.rowwise):
-        potentials = model(batch)
+        potentials = model(batch, workspace if model.rowwise else None)
         clock.lap("forward")
         found = violation(potentials, y, costs, decoder, augment=augment, void=void)
         clock.lap("inference")
@@ -115,8 +117,8 @@ def _backward_restricted(model: FactorModel, batch: GraphBatch, potentials: Pote
 
 
 def _backward(model: FactorModel, part: str, features: Tensor, rows: Tensor, plus: Tensor, minus: Tensor) -> None:
-    if len(rows):
-        value = model.contrast(part, features[rows], plus[rows], minus[rows]).sum()
+    for block in torch.split(rows, BACKWARD_ROWS) if len(rows) else ():
+        value = model.contrast(part, features[block], plus[block], minus[block]).sum()
         if value.requires_grad:  # a module given in place of a factor may have nothing to learn
             torch.autograd.backward(value)
 

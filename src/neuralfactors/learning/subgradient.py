@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from neuralfactors.factors import FactorModel
+from neuralfactors.factors import FactorModel, Workspace
 from neuralfactors.graph import GraphBatch
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.distributed import Ranks
@@ -95,6 +95,7 @@ class Trainer:
         self.average = Average(settings.averaging, self.parameters) if settings.averaging else None
         self.best_values = [parameter.detach().clone() for parameter in self.parameters]
         self.progress = Progress()
+        self.workspace = Workspace()
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
         groups = []
@@ -180,9 +181,10 @@ class Trainer:
         if self.settings.loss == "cross-entropy":
             accumulate_cross_entropy(self.model, batch, y, totals, clock, self.class_weight)
             return
-        augment, void = self.settings.loss == "hinge", self.settings.void
-        weight = self.class_weight
-        accumulate(self.model, batch, y, self.decoder, totals, clock, class_weight=weight, augment=augment, void=void)
+        accumulate(
+            self.model, batch, y, self.decoder, totals, clock, class_weight=self.class_weight,
+            augment=self.settings.loss == "hinge", void=self.settings.void, workspace=self.workspace,
+        )  # fmt: skip
 
     def update(self, n_graphs: int, t: float) -> None:
         """Turn summed hinge gradients g into θ + C g / N and let the optimiser step with the rate of pass t."""

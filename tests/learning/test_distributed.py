@@ -1,0 +1,54 @@
+"""Two processes under torchrun learn what one learns."""
+
+import subprocess
+import sys
+
+import torch
+
+from neuralfactors.estimators import StructuralSVM
+from neuralfactors.learning.distributed import Ranks
+
+SCRIPT = """
+import os, sys, torch
+torch.set_num_threads(1)
+from neuralfactors.datasets.chains import make_chains
+from neuralfactors.estimators import StructuralSVM
+X, Y = make_chains(21, 5, 3)
+# In double precision, for a label that rounding flips would be a difference of its own.
+svm = StructuralSVM((6,), (4,), C=10.0, optimizer="sgd", learning_rate=0.02, batch_size=4, max_iter=5, keep="last",
+                    dtype="float64", n_threads=1, checkpoint=sys.argv[1] + ".ckpt")
+svm.fit(X, Y, validation=(X[:5], Y[:5]))
+if os.environ.get("RANK", "0") == "0":
+    svm.save(sys.argv[1])
+"""
+
+
+def test_two_ranks_equal_one_process(tmp_path):
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    for name, launcher in (("one", []), ("two", torchrun)):
+        command = [sys.executable, *launcher, str(script), str(tmp_path / name)]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
+        assert done.returncode == 0, done.stderr[-3000:]
+    one, two = (StructuralSVM.load(tmp_path / name) for name in ("one", "two"))
+    for a, b in zip(one.model_.parameters(), two.model_.parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
+    assert all(parameter.abs().sum() > 0 for parameter in two.model_.unary.parameters())
+    for a, b in zip(one.history_, two.history_, strict=True):
+        assert abs(a["objective"] - b["objective"]) <= 1e-9 * abs(a["objective"])
+        assert a["accuracy"] == b["accuracy"]
+
+
+def test_shares_are_disjoint_and_complete():
+    shares = [Ranks(rank, 3).share(range(10)) for rank in range(3)]
+    assert sorted(n for share in shares for n in share) == list(range(10))
+
+
+def test_alone_nothing_is_sent():
+    ranks = Ranks.current()
+    assert (ranks.rank, ranks.size) == (0, 1)
+    tensor = torch.ones(3)
+    ranks.sum_([tensor])
+    ranks.wait()
+    assert tensor.tolist() == [1.0, 1.0, 1.0]
