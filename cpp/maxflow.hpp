@@ -37,7 +37,7 @@ class MaxFlow {
     // nodes that the source still reaches, which are the same for every maximum flow.
     while (!source_.frontier.empty()) {
       interrupt.check();
-      if (!sink_.frontier.empty() && sink_.frontier.size() < source_.frontier.size()) {
+      if (!sink_.frontier.empty() && sink_.depth < source_.depth) {  // two trees of half the depth need less repair
         grow<kSink>(interrupt);
       } else {
         grow<kSource>(interrupt);

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 #include "interrupt.hpp"
@@ -32,9 +33,9 @@ struct Move {
 // real: it is stuck in sets of nodes that share with none but each other, and switching such a set gains all of its
 // hope, if no negative coupling interferes. All other nodes keep their labels in some best move.
 //
-// The flow is Dinic's: it goes along shortest paths, until none is left, from all hopeful nodes at a time. So its
-// length is bounded by the graph, whatever the numbers are, and no tolerance is needed; and what lies beyond the
-// nearest nodes with room is never looked at.
+// Hope travels along shortest paths, found by a breadth-first tree that is repaired and not rebuilt after each of them
+// (see maxflow.hpp). So the work is bounded by the graph, whatever the numbers are, and no tolerance is needed; and
+// what lies beyond the nearest nodes with room is never looked at.
 class Sharing {
  public:
   // Nodes that are stuck together with the hopeful ones among `seeds`.
@@ -42,90 +43,143 @@ class Sharing {
                                  Interrupt& interrupt) {
     graph_ = &graph;
     move_ = move;
-    level_.resize(graph.n_nodes, 0);
-    cursor_.resize(graph.n_nodes);
-    hopeful_ = seeds;
-    for (int depth = -1; depth != 0;) {
-      interrupt.check();
-      const auto calm = [&](int i) { return !(move_.hope_of(i) > 0); };
-      hopeful_.erase(std::remove_if(hopeful_.begin(), hopeful_.end(), calm), hopeful_.end());
-      depth = search();
-      if (depth > 0) {
-        for (int i : hopeful_) push(i, depth);
+    for (int i : seeds) give_to_neighbours(i);
+    plant(seeds);
+    for (depth_ = 1; !frontier_.empty(); ++depth_) {
+      for (std::size_t k = 0; k < frontier_.size(); ++k) {  // repairs may append
+        if (k % 1024 == 0) interrupt.check();
+        scan(frontier_[k]);
       }
-      for (int i : visited_) level_[i] = 0;
+      frontier_.swap(next_);
+      next_.clear();
     }
+    std::size_t n_stuck = 0;
+    for (int i : visited_) {
+      if (nodes_[i].level > 0) visited_[n_stuck++] = i;
+      nodes_[i] = Node{};  // also drops a second visit of the same node
+    }
+    visited_.resize(n_stuck);
     return visited_;
   }
 
  private:
-  // Goes breadth-first from the hopeful nodes along positive shares; returns the level of the nearest nodes with room,
-  // or 0 where there are none.
-  int search() {
-    visited_ = hopeful_;
-    for (int i : hopeful_) level_[i] = 1;
-    int depth = 0;
-    for (std::size_t k = 0; k < visited_.size() && level_[visited_[k]] != depth; ++k) {
-      const int i = visited_[k];
-      cursor_[i] = graph_->begin[i];
-      for (int a = graph_->begin[i]; a < graph_->begin[i + 1]; ++a) {
-        const Graph::Arc& arc = graph_->arcs[a];
-        if (level_[arc.node] != 0 || !(move_.mine(arc) > 0)) continue;
-        level_[arc.node] = level_[i] + 1;
-        visited_.push_back(arc.node);
-        if (move_.hope_of(arc.node) < 0) depth = level_[i] + 1;
-      }
-    }
-    return depth;
-  }
+  static constexpr int kRoot = -1;
+  static constexpr int kOrphan = -2;
 
-  // Hands on what a node can give along paths of increasing level, depth first. The cursors never go back: an arc that
-  // has once led nowhere does so until the next search.
-  void push(int seed, int depth) {
-    path_.assign(1, seed);
-    while (!path_.empty() && move_.hope_of(seed) > 0) {
-      const int i = path_.back();
-      if (cursor_[i] == graph_->begin[i + 1]) {
-        path_.pop_back();
-        if (!path_.empty()) ++cursor_[path_.back()];
-        continue;
-      }
-      const Graph::Arc& arc = graph_->arcs[cursor_[i]];
-      const bool onward = level_[arc.node] == level_[i] + 1 && move_.mine(arc) > 0;
-      if (onward && level_[arc.node] < depth) {
-        path_.push_back(arc.node);
-      } else if (onward && move_.hope_of(arc.node) < 0) {
-        transfer(arc.node);
-      } else {
-        ++cursor_[i];
-      }
+  struct Node {
+    int level = 0;         // distance from the nearest root, which is at 1; 0 is not in the tree
+    int parent = kOrphan;  // node
+    int slot = 0;          // the parent's share of the edge between them
+  };
+
+  // Most hope goes no further than this: it spares the tree many roots.
+  void give_to_neighbours(int i) {
+    double& hope = move_.hope_of(i);
+    for (int a = graph_->begin[i]; a < graph_->begin[i + 1] && hope > 0; ++a) {
+      const Graph::Arc& arc = graph_->arcs[a];
+      double& room = move_.hope_of(arc.node);
+      if (!(room < 0) || !(move_.mine(arc) > 0)) continue;
+      const double amount = std::min(std::min(hope, -room), move_.mine(arc));
+      hope -= amount;
+      room += amount;
+      hand_over(Move::slot_of(arc), amount);
     }
   }
 
-  // Moves as much hope along the path to `end` as it can take; the path then ends before its first used-up share.
-  void transfer(int end) {
-    double& from = move_.hope_of(path_.front());
-    double& to = move_.hope_of(end);
-    double amount = std::min(from, -to);
-    for (int i : path_) amount = std::min(amount, move_.mine(graph_->arcs[cursor_[i]]));
-    from -= amount;
-    to += amount;
-    std::size_t kept = path_.size();
-    for (std::size_t k = path_.size(); k-- > 0;) {
-      const Graph::Arc& arc = graph_->arcs[cursor_[path_[k]]];
-      move_.mine(arc) -= amount;
-      move_.theirs(arc) += amount;
-      if (!(move_.mine(arc) > 0)) kept = k + 1;
+  void hand_over(int slot, double amount) {
+    move_.share_at(slot) -= amount;
+    move_.share_at(slot ^ 1) += amount;
+  }
+
+  void plant(const std::vector<int>& seeds) {
+    nodes_.resize(graph_->n_nodes);
+    visited_.clear();
+    frontier_.clear();
+    next_.clear();
+    for (int i : seeds) {
+      if (!(move_.hope_of(i) > 0)) continue;
+      nodes_[i] = {1, kRoot, 0};
+      visited_.push_back(i);
+      frontier_.push_back(i);
     }
-    path_.resize(kept);
+  }
+
+  // Gives to neighbours with room, and makes the others part of the tree.
+  void scan(int i) {
+    const int end = graph_->begin[i + 1];
+    for (int a = graph_->begin[i]; a < end && nodes_[i].level == depth_;) {
+      const int j = graph_->arcs[a].node;
+      const int slot = Move::slot_of(graph_->arcs[a]);
+      if (nodes_[j].level == 0 && move_.share_at(slot) > 0) {
+        if (move_.hope_of(j) < 0) {
+          give(i, j, slot);
+          continue;  // look at the same arc again: there may be more to give
+        }
+        nodes_[j] = {depth_ + 1, i, slot};
+        visited_.push_back(j);
+        next_.push_back(j);
+      }
+      ++a;
+    }
+  }
+
+  // Moves as much hope as possible from the root above i to its neighbour j, and repairs the tree.
+  void give(int i, int j, int slot) {
+    double amount = std::min(-move_.hope_of(j), move_.share_at(slot));
+    int root = i;
+    for (; nodes_[root].parent != kRoot; root = nodes_[root].parent) {
+      amount = std::min(amount, move_.share_at(nodes_[root].slot));
+    }
+    amount = std::min(amount, move_.hope_of(root));
+    orphans_.clear();
+    move_.hope_of(j) += amount;
+    hand_over(slot, amount);
+    for (int k = i; k != root;) {
+      const Node node = nodes_[k];
+      hand_over(node.slot, amount);
+      if (!(move_.share_at(node.slot) > 0)) orphan(k);
+      k = node.parent;
+    }
+    move_.hope_of(root) -= amount;
+    if (!(move_.hope_of(root) > 0)) orphan(root);
+    std::reverse(orphans_.begin(), orphans_.end());  // nearest to the root first: its repair may spare the others' work
+    for (std::size_t k = 0; k < orphans_.size(); ++k) adopt(orphans_[k]);  // repairs may append
+  }
+
+  void orphan(int i) {
+    nodes_[i].parent = kOrphan;
+    orphans_.push_back(i);
+  }
+
+  // Finds the nearest new parent. At a greater distance than before, the children have to look again as well.
+  void adopt(int i) {
+    Node& node = nodes_[i];
+    Node best{std::numeric_limits<int>::max(), kOrphan, 0};
+    for (int a = graph_->begin[i]; a < graph_->begin[i + 1]; ++a) {
+      const Graph::Arc& arc = graph_->arcs[a];
+      const int level = nodes_[arc.node].level + 1;
+      if (level == 1 || level >= best.level || !(move_.theirs(arc) > 0)) continue;
+      best = {level, arc.node, Move::slot_of(arc) ^ 1};
+      if (level == node.level) {
+        node = best;
+        return;
+      }
+    }
+    for (int a = graph_->begin[i]; a < graph_->begin[i + 1]; ++a) {
+      const int j = graph_->arcs[a].node;
+      if (nodes_[j].parent == i) orphan(j);
+    }
+    node = best.level > depth_ + 1 ? Node{} : best;  // what is out of reach the frontier will find again
+    if (node.level == depth_) frontier_.push_back(i);
+    if (node.level == depth_ + 1) next_.push_back(i);
   }
 
   const Graph* graph_ = nullptr;
   Move move_{};
-  std::vector<int>
-      level_;  // (V) distance from the nearest hopeful node, which is at 1; 0 where the search has not been
-  std::vector<int> cursor_;  // (V) next arc to try
-  std::vector<int> hopeful_, visited_, path_;
+  int depth_ = 0;                     // level of the frontier
+  std::vector<Node> nodes_;           // (V)
+  std::vector<int> frontier_, next_;  // nodes of levels depth_ and depth_ + 1; may hold stale entries
+  std::vector<int> visited_, orphans_;
 };
 
 }  // namespace neuralfactors
