@@ -75,7 +75,7 @@ def test_the_second_setting():
 
 
 def test_cnn_features_alone():
-    settings = FeatureSettings(**SMALL.to_dict() | {"features": "cnn", "cnn_maps": 1})
+    settings = FeatureSettings(**SMALL.to_dict() | {"features": "cnn", "cnn_maps": 1, "surroundings": ()})
     built = FeatureBuilder(settings, backbone=Pyramid()).fit(IMAGES).transform(IMAGES[0])
     assert built.graph.node_features.shape[1] == 10
     assert built.graph.edge_features.shape[1] == 2 * (4 + 3) + 2

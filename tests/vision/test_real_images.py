@@ -48,7 +48,7 @@ def test_cnn_features_tell_classes_apart(samples):
     y = np.concatenate(labels)
     image_of = np.repeat(np.arange(len(samples)), [len(part) for part in labels])
     X = np.concatenate([built.graph.node_features for built in graphs])
-    assert X.shape[1] == 48 + 120 + 352
+    assert X.shape[1] == (48 + 120 + 352) + 2 * 352
     X = (X - X.mean(axis=0)) / (X.std(axis=0) + 1e-6)
     right = chance = counted = 0
     for node in np.flatnonzero(y >= 0):  # the nearest region of another picture, among classes that occur there
