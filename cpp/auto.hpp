@@ -93,12 +93,12 @@ class AutoSearch {
       relaxation.sweep(k < 2, k == 0);
       ++task_.out.iterations;
     }
-    polish_by_icm(task_, relaxation.model());
   }
 
   // Exact search over the labels that a better labelling could have; returns whether the incumbent is proved optimal.
   // With `only_proof` nothing is done unless all of these labels can be taken.
   bool search(const Relaxation<T>& relaxation, const Model& model, bool only_proof) {
+    improve_nodes(model);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const double gap = relaxation.bound_of_belief() - task_.out.score;
       const bool complete = choose_candidates(relaxation.belief, model, gap + task_.survey.rounding());
@@ -113,6 +113,14 @@ class AutoSearch {
       if (!improved) break;
     }
     return false;
+  }
+
+  // Single-node moves from the incumbent, in float32 and on the labels of the model.
+  void improve_nodes(const Model& model) {
+    LocalSearch& local_search = task_.work.local_search;
+    task_.incumbent(model, task_.work.by_position);
+    local_search.start(model, task_.work.by_position);
+    if (local_search.icm(100) > 0) task_.offer(model, local_search.labels);
   }
 
   int eliminate(const Model& model) {
@@ -222,7 +230,7 @@ class AutoSearch {
   }
 
   void search_beliefs(const std::vector<float>& belief) {
-    polish_by_icm(task_, model_);
+    improve_nodes(model_);
     for (int k = 0; k < kAttempts; ++k) {
       choose_candidates(belief, model_, task_.gap(), kLooseCandidatesPerNode);
       eliminate(model_);

@@ -4,6 +4,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
+#include <cmath>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -49,7 +50,9 @@ std::string place(const Survey::Fault& fault, std::int64_t first, int n_labels) 
   std::string where = "interaction[" + std::to_string(item) + ", " + std::to_string(fault.index / n_labels) + ", " +
                       std::to_string(fault.index % n_labels) + "]";
   if (fault.in_unary) where = "unary[" + std::to_string(item) + ", " + std::to_string(fault.index) + "]";
-  return where + (fault.nan ? " is NaN" : " is +inf") + ": scores must be finite, or -inf where a label is forbidden";
+  if (std::isfinite(fault.value)) return where + " is beyond 1e200, the largest size of a score";
+  return where + (std::isnan(fault.value) ? " is NaN" : " is +inf") +
+         ": scores must be finite, or -inf where a label is forbidden";
 }
 
 // One sentence about the caller's arrays for what went wrong with one graph of them.

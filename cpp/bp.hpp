@@ -1,9 +1,9 @@
 // Method `bp`: damped max-product belief propagation, the best rounded labelling kept.
 #pragma once
 
+#include "icm.hpp"
 #include "relaxation.hpp"
 #include "task.hpp"
-#include "trws.hpp"
 
 namespace neuralfactors {
 
@@ -21,7 +21,7 @@ void solve_bp(Task<T>& task) {
     relaxation.max_product_sweep(kDamping);
     task.out.iterations = k + 1;
   }
-  polish_by_icm(task, model);
+  polish_by_icm(task);
 }
 
 }  // namespace neuralfactors

@@ -15,7 +15,7 @@ constexpr float kInfinity = __builtin_inff();
 template <int NV>
 inline void max_rows(const float* table, int n_labels, int row, int nv, const float* h, float* out) {
   constexpr int kBlock = NV ? NV : 4;
-  constexpr int kChains = kBlock == 1 ? 4 : kBlock == 2 ? 2 : 1;  // independent maxima hide the latency of short rows
+  constexpr int kChains = kBlock <= 2 ? 4 : 2;  // independent maxima hide the latency of short rows
   for (int k0 = 0; k0 < nv; k0 += kBlock) {
     const int width = NV ? NV : (nv - k0 < kBlock ? nv - k0 : kBlock);
     Float8 best[kChains][kBlock];
@@ -40,15 +40,17 @@ inline void max_rows(const float* table, int n_labels, int row, int nv, const fl
   }
 }
 
+// Eight rows at a time; r[k] points to row k, the last row standing in for those behind it.
 template <int NV>
 inline void max_columns(const float* table, int n_labels, int row, int nv, const float* h, float* out) {
   for (int a0 = 0; a0 < n_labels; a0 += kLanes) {
+    const float* first = table + static_cast<std::size_t>(a0) * row;
+    const float* last = table + static_cast<std::size_t>(n_labels - 1) * row;
     const float* r[kLanes];
-    for (int k = 0; k < kLanes; ++k)
-      r[k] = table + static_cast<std::size_t>(a0 + k < n_labels ? a0 + k : n_labels - 1) * row;
+    for (int k = 0; k < kLanes; ++k, first += row) r[k] = first < last ? first : last;
     Float8 best[kLanes];
-    const Float8 first = load(h);
-    for (int k = 0; k < kLanes; ++k) best[k] = first + load(r[k]);
+    const Float8 h0 = load(h);
+    for (int k = 0; k < kLanes; ++k) best[k] = h0 + load(r[k]);
     for (int q = 1; q < (NV ? NV : nv); ++q) {
       const Float8 hq = load(h + q * kLanes);
       for (int k = 0; k < kLanes; ++k) best[k] = max(best[k], hq + load(r[k] + q * kLanes));
@@ -216,17 +218,29 @@ double max_of_table(const T* table, int n_labels, const double* row_term, const 
 }
 
 Spread spread(const float* values, std::size_t n) {
-  Float8 low = fill(kInfinity), high = fill(-kInfinity), sum = fill(0);
-  std::size_t k = 0;
-  for (; k + kLanes <= n; k += kLanes) {
-    const Float8 x = load(values + k);
-    low = min(low, x);
-    high = max(high, x);
-    sum = sum + x;
+  constexpr int kChains = 4;
+  Float8 low[kChains], high[kChains], sum[kChains];
+  for (int c = 0; c < kChains; ++c) {
+    low[c] = fill(kInfinity);
+    high[c] = fill(-kInfinity);
+    sum[c] = fill(0);
   }
-  alignas(32) float lane[kLanes];
-  store(lane, sum);
-  Spread r{-reduce_max(fill(0) - low), reduce_max(high), 0};
+  std::size_t k = 0;
+  for (; k + kChains * kLanes <= n; k += kChains * kLanes)
+    for (int c = 0; c < kChains; ++c) {
+      const Float8 x = load(values + k + c * kLanes);
+      low[c] = min(low[c], x);
+      high[c] = max(high[c], x);
+      sum[c] = sum[c] + x;
+    }
+  for (int c = 1; c < kChains; ++c) {
+    low[0] = min(low[0], low[c]);
+    high[0] = max(high[0], high[c]);
+    sum[0] = sum[0] + sum[c];
+  }
+  float lane[kLanes];
+  store(lane, sum[0]);
+  Spread r{-reduce_max(fill(0) - low[0]), reduce_max(high[0]), 0};
   for (float x : lane) r.sum += x;
   for (; k < n; ++k) {
     r.min = values[k] < r.min ? values[k] : r.min;

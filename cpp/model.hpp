@@ -124,15 +124,19 @@ class Model : public Links {
         unary[static_cast<std::size_t>(i) * stride + a] =
             full.unary[static_cast<std::size_t>(i) * full.stride + labels_at(i)[a]];
     const std::size_t size = static_cast<std::size_t>(n_labels) * table_row;
-    owned_tables_.assign(n_edges * size, 0.f);
+    owned_tables_.resize(n_edges * size);
     table.resize(n_edges);
     for (int i = 0; i < n_nodes; ++i)
       for (int q = out_begin[i]; q < out_begin[i + 1]; ++q) {
         float* out = owned_tables_.data() + static_cast<std::size_t>(q) * size;
         table[q] = out;
         const int *rows = labels_at(i), *columns = labels_at(later[q]);
-        for (int a = 0; a < n_labels; ++a)
-          for (int b = 0; b < n_labels; ++b) out[a * table_row + b] = full.at(q, rows[a], columns[b]);
+        const std::size_t row_step = full.flipped[q] ? 1 : full.table_row,
+                          column_step = full.flipped[q] ? full.table_row : 1;
+        for (int a = 0; a < n_labels; ++a) {
+          const float* row = full.table[q] + rows[a] * row_step;
+          for (int b = 0; b < n_labels; ++b) out[a * table_row + b] = row[columns[b] * column_step];
+        }
       }
   }
 
@@ -175,7 +179,8 @@ class Model : public Links {
   void point_to_tables(const Problem<T>& problem, const Survey& survey) {
     const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
     auto must_shift = [&](int e) { return std::is_same_v<T, double> || unit != 1 || survey.offset_table[e]; };
-    auto must_copy = [&](int e) { return must_shift(e) || e == n_edges - 1; };
+    const std::size_t reach = stride - n_labels;
+    auto must_copy = [&](int e) { return must_shift(e) || (n_edges - 1 - e) * size < reach; };
     std::size_t copies = 0;
     for (int e = 0; e < n_edges; ++e) copies += must_copy(e);
     owned_tables_.assign(copies * size + kLanes, 0.f);

@@ -11,9 +11,9 @@ namespace neuralfactors {
 // it).
 struct Graph {
   struct Arc {
-    int edge;
-    int node;        // the other end
-    bool from_tail;  // true in the list of the edge's tail: rows of the table are then this node's labels
+    int edge : 31;
+    bool from_tail : 1;  // true in the list of the edge's tail: rows of the table are then this node's labels
+    int node;            // the other end
   };
 
   int n_nodes = 0;
@@ -33,8 +33,8 @@ struct Graph {
     arcs.resize(2 * static_cast<std::size_t>(n_edges));
     std::vector<int> next(begin.begin(), begin.end() - 1);
     for (int e = 0; e < n_edges; ++e) {
-      arcs[next[tail[e]]++] = {e, head[e], true};
-      arcs[next[head[e]]++] = {e, tail[e], false};
+      arcs[next[tail[e]]++] = {e, true, head[e]};
+      arcs[next[head[e]]++] = {e, false, tail[e]};
     }
   }
 };

@@ -30,8 +30,10 @@ class Solver {
  public:
   // init is (V) or null. Throws EdgeFault, Survey::Fault, Unsuitable or Interrupted.
   void solve(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt, Outcome& out) {
-    if (!prepared_.link(in) && std::is_same_v<T, float>) return solve_in_double(in, init, options, interrupt, out);
-    prepared_.build(in);
+    const bool simple = prepared_.link(in);
+    if (simple || !std::is_same_v<T, float>) prepared_.build(in);
+    if (std::is_same_v<T, float> && (!simple || prepared_.survey.magnitude > kLargestFloat))
+      return solve_in_double(in, init, options, interrupt, out);
     out = Outcome{};
     Task<T> task{prepared_.finite, prepared_.survey, options, interrupt, work_, out};
     if (init) task.offer(std::vector<int>(init, init + in.n_nodes));
@@ -47,12 +49,15 @@ class Solver {
   }
 
  private:
+  static constexpr double kLargestFloat = 1e25;
+
   Prepared<T> prepared_;
   Workspace work_;
   TreeSolver tree_;
   BinaryCut cut_;
 
-  // Sums of float32 tables are not float32 numbers: parallel edges and self-loops are added up in double precision.
+  // Sums of float32 tables are not float32 numbers, so parallel edges and self-loops are added up in double precision;
+  // and near the end of float32's range a penalty for forbidden entries would overflow.
   void solve_in_double(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt,
                        Outcome& out) {
     const std::size_t n_unary = static_cast<std::size_t>(in.n_nodes) * in.n_labels;
@@ -124,7 +129,7 @@ class Solver {
   }
 
   void solve_expansion(Task<T>& task) {
-    if (task.out.labels.empty()) solve_icm(task);
+    if (task.out.labels.empty()) polish_by_icm(task);
     std::vector<int> labels = task.out.labels;
     const int sweeps = task.options.max_iterations ? task.options.max_iterations : 100;
     task.out.iterations = work_.expansion.run(task.problem, labels, sweeps, task.interrupt);

@@ -39,12 +39,14 @@ struct Survey {
   // What float32 arithmetic may get wrong in a sum over the whole problem.
   double rounding() const { return 2e-6 * (top - bottom); }
 
-  // A NaN or +inf at entry `index` of row or table `item`.
+  static constexpr double kLargest = 1e200;  // sums of larger scores could overflow
+
+  // Entry `index` of row or table `item` is no score: NaN, +inf or beyond kLargest.
   struct Fault {
     bool in_unary;
     int item;
     int index;
-    bool nan;
+    double value;
   };
 
   template <class T>
@@ -97,12 +99,11 @@ struct Survey {
     Extent x{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0, 0};
     for (std::size_t k = 0; k < count; ++k) {
       const double v = values[k];
-      if (std::isnan(v) || v == std::numeric_limits<double>::infinity())
-        throw Fault{in_unary, item, static_cast<int>(k), std::isnan(v)};
       if (v == -std::numeric_limits<double>::infinity()) {
         forbidden = true;
         continue;
       }
+      if (!(std::abs(v) <= kLargest)) throw Fault{in_unary, item, static_cast<int>(k), v};
       x.min = std::min(x.min, v);
       x.max = std::max(x.max, v);
       x.sum += v;

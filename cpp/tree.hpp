@@ -77,7 +77,7 @@ class TreeSolver {
         const double* above = row(costs, arc.node, n_labels);
         const double* mine = row(message_, i, n_labels);
         for (int b = 0; b < n_labels; ++b) outside[b] = mine[b] == kForbidden ? kForbidden : above[b] - mine[b];
-        const Graph::Arc back{arc.edge, i, !arc.from_tail};
+        const Graph::Arc back{arc.edge, !arc.from_tail, i};
         send(p, back, outside.data(), down.data());
         add(here, down.data(), n_labels);
       }

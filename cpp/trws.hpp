@@ -1,19 +1,11 @@
 // Method `trws`: sequential tree-reweighted message passing (Kolmogorov 2006).
 #pragma once
 
+#include "icm.hpp"
 #include "relaxation.hpp"
 #include "task.hpp"
 
 namespace neuralfactors {
-
-// Single-node moves from the incumbent, in the model's order.
-template <class T>
-bool polish_by_icm(Task<T>& task, const Model& model) {
-  task.incumbent(model, task.work.by_position);
-  task.work.local_search.start(model, task.work.by_position);
-  if (task.work.local_search.icm(100) == 0) return false;
-  return task.offer(model, task.work.local_search.labels);
-}
 
 // No label of a node can be in a labelling that scores above bound - reduced cost; 0 where nothing is known.
 template <class T>
@@ -45,7 +37,7 @@ void solve_trws(Task<T>& task) {
     task.out.iterations = k + 1;
     stalled = task.gap() > 0.9999 * before ? stalled + 1 : 0;
   }
-  polish_by_icm(task, model);
+  polish_by_icm(task);
   task.out.bound = relaxation.certified();
   if (task.options.reduced_costs) fill_reduced_costs(task, relaxation);
 }

@@ -104,10 +104,6 @@ def fuzz(n_calls, seed=0):
             answered += 1
         except ValueError:
             refused += 1
-        except TypeError as error:
-            # what numpy itself says of things that are no arrays at all
-            assert "solve_batch" not in str(error), call
-            refused += 1
     faulthandler.cancel_dump_traceback_later()
     return answered, refused
 

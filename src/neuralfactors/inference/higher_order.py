@@ -42,7 +42,7 @@ def solve_factors(
           factor within the scope of another is added to it, which makes the bound tighter.
         - "bp": damped max-product. "icm": single-node moves.
         - "auto": "trws" and, where that leaves a gap, "bp" from its labelling; every labelling is polished by "icm".
-        - "exact": see `solve_exact`. "exhaustive": every labelling is tried.
+        - "exhaustive": every labelling is tried.
     tol : float, default 1e-4
         As in `solve`.
     max_iter : int, default 0
@@ -55,10 +55,6 @@ def solve_factors(
     if method not in FACTOR_METHODS:
         raise ValueError(f"method {method!r} takes no factors; those that do are {', '.join(FACTOR_METHODS)}")
     graph = make_factor_graph(problem, factors)
-    if method == "exact":
-        from neuralfactors.inference.exact import solve_exact
-
-        return solve_exact(problem, factors, init=init, tol=tol)
     if method == "exhaustive" and problem.n_labels**problem.n_nodes > _MAX_LABELLINGS:
         raise ValueError(f"method 'exhaustive' takes at most {_MAX_LABELLINGS:g} labellings, but this problem has more")
     if method == "auto":

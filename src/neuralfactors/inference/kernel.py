@@ -26,8 +26,6 @@ def solve_in_kernel(
     score, bound = np.zeros(n_graphs), np.zeros(n_graphs)
     status, iterations = np.zeros(n_graphs, np.int8), np.zeros(n_graphs, np.int32)
     costs = np.zeros(problem.unary.shape) if reduced_costs else None
-    kernel(
-        problem.unary, problem.interaction, problem.edges, problem.node_ptr, problem.edge_ptr, method, init, tol, max_iter,
-        seed, n_threads, labels, score, bound, status, iterations, costs,
-    )  # fmt: skip
+    graphs = problem.unary, problem.interaction, problem.edges, problem.node_ptr, problem.edge_ptr
+    kernel(*graphs, method, init, tol, max_iter, seed, n_threads, labels, score, bound, status, iterations, costs)
     return BatchResult(labels, score, bound, np.array(STATUSES)[status], iterations, problem.node_ptr, costs)

@@ -7,6 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from neuralfactors.inference import validate
+from neuralfactors.inference.exact import solve_exact
+from neuralfactors.inference.higher_order import solve_factors
 from neuralfactors.inference.kernel import solve_in_kernel
 from neuralfactors.inference.result import BatchResult, Result
 
@@ -25,6 +27,7 @@ def solve(
     *,
     factors: Sequence[tuple[ArrayLike, ArrayLike]] | None = None,
     max_iter: int | None = None,
+    time_limit: float | None = None,
     reduced_costs: bool = False,
 ) -> Result:
     """The labelling y of highest score Σᵢ unary[i, yᵢ] + Σₑ interaction[e, yᵤ, yᵥ], with a certificate; Eq. (1).
@@ -54,9 +57,12 @@ def solve(
     random_state : int, Generator or None, default 0
         Seed of the random moves; None for a fresh one.
     factors : list of (nodes, table), optional
-        Further factors over any number Q of nodes, with a table of n_labels ** Q scores each.
+        Further factors over any number Q of nodes, with a table of n_labels ** Q scores each, for the methods "auto",
+        "trws", "bp", "icm", "exact" and "exhaustive".
     max_iter : int, optional
         Iterations in place of the method's own budget.
+    time_limit : float, optional
+        Seconds after which method "exact" returns the best labelling and bound it has.
     reduced_costs : bool, default False
         Whether to return a bound for each label of each node ("auto", "trws" and "tree").
 
@@ -76,14 +82,12 @@ def solve(
     problem = validate.check_problem(unary, interaction, edges)
     options = _options(method, tol, random_state, max_iter, reduced_costs)
     start = validate.check_init(init, problem)
-    if factors:
-        from neuralfactors.inference.higher_order import solve_factors
-
-        return solve_factors(problem, factors, init=start, **options)
     if method == "exact":
-        from neuralfactors.inference.exact import solve_exact
-
-        return solve_exact(problem, init=start, tol=options["tol"])
+        return solve_exact(problem, factors or (), init=start, tol=options["tol"], time_limit=time_limit)
+    if time_limit is not None:
+        raise ValueError(f"time_limit is for method 'exact', got method {method!r}: give it max_iter instead")
+    if factors:
+        return solve_factors(problem, factors, init=start, **options)
     return solve_in_kernel(problem, start, n_threads=1, **options)[0]
 
 
@@ -126,7 +130,7 @@ def solve_batch(
     >>> solve_batch(unary, tables, np.array([[0, 1], [2, 3]]), node_ptr=[0, 2, 4], edge_ptr=[0, 1, 2]).labels
     array([1, 1, 0, 0])
     """
-    problem = validate.check_problem(unary, interaction, edges, node_ptr, edge_ptr)
+    problem = validate.check_problem(unary, interaction, edges, np.asarray(node_ptr), np.asarray(edge_ptr))
     if len(problem.node_ptr) != len(problem.edge_ptr):
         raise ValueError(
             f"node_ptr and edge_ptr must have the same length, got {len(problem.node_ptr)} and {len(problem.edge_ptr)}"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Scores = NDArray[np.float32] | NDArray[np.float64]
+Scores = NDArray[Any]  # of type float32 or float64
 
 
 @dataclass(frozen=True)
@@ -23,11 +23,13 @@ class Problem:
 
     @property
     def n_nodes(self) -> int:
-        return self.unary.shape[0]
+        """Number of nodes of all graphs."""
+        return len(self.unary)
 
     @property
     def n_labels(self) -> int:
-        return self.unary.shape[1]
+        """Number of labels."""
+        return int(self.unary.shape[1])
 
 
 def check_problem(
@@ -46,9 +48,8 @@ def check_problem(
     if p.size == 0 and len(e) == 0:
         p = p.reshape(0, n_labels, n_labels)
     if p.shape != (len(e), n_labels, n_labels):
-        raise ValueError(
-            f"interaction must have the shape (n_edges, n_labels, n_labels) = {(len(e), n_labels, n_labels)}, got {p.shape}"
-        )
+        expected = (len(e), n_labels, n_labels)
+        raise ValueError(f"interaction must have the shape (n_edges, n_labels, n_labels) = {expected}, got {p.shape}")
     dtype = np.result_type(u, p)
     return Problem(
         unary=np.ascontiguousarray(u, dtype),
@@ -106,7 +107,9 @@ def check_seed(random_state: int | np.random.Generator | None) -> int:
         return int(np.random.default_rng().integers(2**63))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and 0 <= random_state < 2**63:
         return int(random_state)
-    raise ValueError(f"random_state must be None, a numpy Generator or an integer from 0 to 2**63 - 1, got {random_state!r}")
+    raise ValueError(
+        f"random_state must be None, a numpy Generator or an integer from 0 to 2**63 - 1, got {random_state!r}"
+    )
 
 
 def _scores(values: ArrayLike, name: str) -> NDArray[Any]:
@@ -124,7 +127,9 @@ def _edges(edges: ArrayLike) -> NDArray[np.int64]:
     if array.size == 0:
         return np.zeros((0, 2), np.int64)
     if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
-        raise ValueError(f"edges must be integers of the shape (n_edges, 2), got the shape {array.shape} and type {array.dtype}")
+        raise ValueError(
+            f"edges must be integers of the shape (n_edges, 2), got the shape {array.shape} and type {array.dtype}"
+        )
     return np.ascontiguousarray(array, np.int64)
 
 
