@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <vector>
 
-#include "fusion.hpp"
 #include "hopes.hpp"
+#include "improves.hpp"
 #include "interrupt.hpp"
 #include "problem.hpp"
 #include "switching.hpp"
@@ -45,6 +45,7 @@ class AlphaExpansion {
   template <class T>
   void reset(const Problem<T>& problem, const std::vector<int>& labels) {
     hopes_.reset(problem, labels);
+    switching_.reset(problem.graph->n_nodes);
     n_changes_ = 0;
     queues_.resize(problem.n_labels);
     for (Queue& queue : queues_) {

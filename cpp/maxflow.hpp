@@ -50,8 +50,8 @@ class MaxFlow {
   bool on_source_side(int node) const { return nodes_[node].level > 0; }
 
  private:
-  static constexpr int kSource =
-      1;  // the two sides are opposite signs, so that level * side is the depth in one's own tree
+  // The sides are opposite signs: level * side is the depth in the own tree, and negative in the other.
+  static constexpr int kSource = 1;
   static constexpr int kSink = -1;
   static constexpr int kTerminal = -1;  // parent of a root
   static constexpr int kOrphan = -2;    // parent lost, or no tree

@@ -38,6 +38,8 @@ struct Move {
 // what lies beyond the nearest nodes with room is never looked at.
 class Sharing {
  public:
+  void reset(int n_nodes) { nodes_.assign(n_nodes, Node{}); }
+
   // Nodes that are stuck together with the hopeful ones among `seeds`.
   const std::vector<int>& settle(const Graph& graph, const Move& move, const std::vector<int>& seeds,
                                  Interrupt& interrupt) {
@@ -92,7 +94,6 @@ class Sharing {
   }
 
   void plant(const std::vector<int>& seeds) {
-    nodes_.resize(graph_->n_nodes);
     visited_.clear();
     frontier_.clear();
     next_.clear();

@@ -16,12 +16,17 @@ namespace neuralfactors {
 // Solves a binary move: shares out the couplings, then looks at the connected sets of nodes that are stuck with hope.
 class Switching {
  public:
+  void reset(int n_nodes) {
+    sharing_.reset(n_nodes);
+    state_.assign(n_nodes, kCalm);
+    place_.resize(n_nodes);
+    stuck_.clear();
+  }
+
   // Starts a move in which the nodes of positive hope are among the seeds.
   void start(const Graph& graph, const Move& move, const std::vector<int>& seeds, Interrupt& interrupt) {
     for (int i : stuck_) state_[i] = kCalm;
     stuck_ = sharing_.settle(graph, move, seeds, interrupt);
-    state_.resize(graph.n_nodes, kCalm);
-    place_.resize(graph.n_nodes);
     for (int i : stuck_) state_[i] = kStuck;
     next_ = 0;
   }
