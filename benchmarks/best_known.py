@@ -36,20 +36,20 @@ class BestKnown:
 
     def __init__(self, quick: bool = False) -> None:
         self.quick = quick
-        self.labels: dict[str, str] = {}
+        self.labels: dict[str, list[str]] = {}
         for path in (RECORD, CACHE):
             if path.is_file():
                 for digest, text in json.loads(path.read_text()).items():
-                    self.labels.setdefault(digest, text)
+                    self.labels.setdefault(digest, []).append(text)
         self.searched = set(self.labels)
         self.found: dict[str, str] = {}
 
     def offer(self, instance: Instance, labels: NDArray[np.integer]) -> None:
         """Keep `labels` if no better labelling of the instance is at hand."""
-        digest = instance.digest()
-        held = self.labels.get(digest)
-        if held is None or instance.score(labels) > instance.score(decode(held)):
-            self.labels[digest] = self.found[digest] = encode(labels)
+        if instance.score(labels) > self._held(instance):
+            digest = instance.digest()
+            self.found[digest] = encode(labels)
+            self.labels.setdefault(digest, []).append(self.found[digest])
 
     def score(self, instance: Instance) -> float:
         """Best score known, after long runs of every method where none came with the data or is on record."""
@@ -58,8 +58,11 @@ class BestKnown:
             self.searched.add(digest)
             for labels in long_runs(instance, self.quick):
                 self.offer(instance, labels)
-        held = self.labels.get(digest)
-        return max(instance.best_known, -np.inf if held is None else instance.score(decode(held)))
+        return max(instance.best_known, self._held(instance))
+
+    def _held(self, instance: Instance) -> float:
+        texts = self.labels.get(instance.digest(), [])
+        return max((instance.score(decode(text)) for text in texts), default=-np.inf)
 
     def save(self) -> None:
         """Add the labellings found in this run to the cache, unless the run was too quick to be trusted."""
