@@ -32,13 +32,14 @@ class AutoSearch {
       : task_(task), model_(task.work.model), relaxation_(task, prepared(task)), random_(task.options.seed) {}
 
   void run() {
-    const int budget = task_.options.max_iterations ? task_.options.max_iterations : kIterations;
+    const bool patient = task_.options.max_iterations > 0;  // a budget that is given is spent
+    const int budget = patient ? task_.options.max_iterations : kIterations;
     iterate(relaxation_, std::min(kFirstIterations, budget));
     if (!is_loose(kVeryLoose)) iterate(relaxation_, std::min(kSecondIterations, budget - task_.out.iterations));
     double gap_before = std::numeric_limits<double>::infinity();
     while (!task_.closed() && !search(relaxation_, model_, is_restrictable())) {
       const double hoped_for = (is_loose(kNear) ? kWorthIt : kWorthItNear) * gap_before;
-      const bool promising = task_.gap() < hoped_for && !is_loose(kVeryLoose);
+      const bool promising = (patient || task_.gap() < hoped_for) && !is_loose(kVeryLoose);
       gap_before = task_.gap();
       if (task_.out.iterations >= budget || !promising) {
         if (is_loose(kLoose)) search_by_max_product();
@@ -57,12 +58,12 @@ class AutoSearch {
   static constexpr double kWorthIt = 0.5, kWorthItNear = 0.85;  // a round must bring the gap down to this part of it
   static constexpr int kRestricted = 8;                         // labels of a node in the restricted model
   static constexpr int kRestrictedIterations = 5;
-  static constexpr double kMaxTable = 4000;                   // entries of one elimination
+  static constexpr double kMaxTable = 4000, kProofTable = 20000;  // entries of one elimination
   static constexpr double kNear = 1e-3;                       // a gap, relative to the scale, that may well be closed
   static constexpr double kLoose = 0.012, kVeryLoose = 0.05;  // gaps at which beliefs say little, or nothing
   static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
-  static constexpr int kMaxPerNode = 5;  // candidates of one node
-  static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.8;
+  static constexpr int kMaxPerNode = 8;  // candidates of one node
+  static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.8, kProofPerNode = 1;
   static constexpr int kMaxProductIterations = 16, kWarmUp = 3;
   static constexpr float kReinforcement = 0.03f;
 
@@ -103,7 +104,7 @@ class AutoSearch {
       const double gap = relaxation.bound_of_belief() - task_.out.score;
       const bool complete = choose_candidates(relaxation.belief, model, gap + task_.survey.rounding());
       if (only_proof && !complete) return false;
-      const int frozen = eliminate(model);
+      const int frozen = eliminate(model, complete ? kProofTable : kMaxTable);
       const bool improved = task_.offer(model, task_.work.by_position);
       if (complete && frozen == 0 && model.label_of.empty()) {
         settled_ = true;
@@ -123,8 +124,8 @@ class AutoSearch {
     if (local_search.icm(100) > 0) task_.offer(model, local_search.labels);
   }
 
-  int eliminate(const Model& model) {
-    return task_.work.elimination.improve(model, task_.work.candidates, task_.work.by_position, kMaxTable, random_);
+  int eliminate(const Model& model, double max_table = kMaxTable) {
+    return task_.work.elimination.improve(model, task_.work.candidates, task_.work.by_position, max_table, random_);
   }
 
   static bool cheaper(const Choice& x, const Choice& y) {
@@ -146,7 +147,7 @@ class AutoSearch {
     }
     bool complete = true;
     const std::size_t room = static_cast<std::size_t>(per_node * m.n_nodes) + 8;
-    if (ranked_.size() > room) {
+    if (ranked_.size() > static_cast<std::size_t>(kProofPerNode * m.n_nodes) + 8) {
       std::nth_element(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(room), ranked_.end(), cheaper);
       ranked_.resize(room);
       complete = false;
