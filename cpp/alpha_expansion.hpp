@@ -36,6 +36,8 @@ class AlphaExpansion {
   }
 
  private:
+  static constexpr std::size_t kMany = 4;  // a move of more than a 4th of all nodes starts the hopes afresh
+
   struct Queue {
     std::vector<int> nodes;  // with hope of gaining by the label
     double weight = 0;       // sum of these hopes
@@ -106,18 +108,28 @@ class AlphaExpansion {
         accepted_.insert(accepted_.end(), switches_.begin(), switches_.end());
       }
     }
-    for (int i : accepted_) hopes_.relabel(problem, labels, i, label);
     // Where roof duality could not decide, it may once another label has moved.
     for (int i : switching_.stuck()) enqueue(i, label);
-    if (!accepted_.empty()) {
-      ++n_changes_;
-      requeue(graph);
-      weigh();
-    }
+    if (!accepted_.empty()) relabel(problem, labels, label);
   }
 
-  // Looks again at the nodes that have moved and at their neighbours.
-  void requeue(const Graph& graph) {
+  // Moves the accepted nodes to their new label and looks again at the nodes that this concerns.
+  template <class T>
+  void relabel(const Problem<T>& problem, std::vector<int>& labels, int label) {
+    const int n_nodes = problem.graph->n_nodes;
+    if (kMany * accepted_.size() > static_cast<std::size_t>(n_nodes)) {  // then little of what was shared out is of use
+      for (int i : accepted_) labels[i] = label;
+      hopes_.reset(problem, labels);
+      for (int i = 0; i < n_nodes; ++i) enqueue(i);
+    } else {
+      for (int i : accepted_) hopes_.relabel(problem, labels, i, label);
+      enqueue_around_accepted(*problem.graph);
+    }
+    ++n_changes_;
+    weigh();
+  }
+
+  void enqueue_around_accepted(const Graph& graph) {
     touched_.clear();
     const auto touch = [&](int i) {
       if (!is_touched_[i]) touched_.push_back(i);

@@ -26,9 +26,10 @@ class Hopes {
       double* hope = row(i);
       for (std::size_t l = 0; l < n_labels_; ++l) hope[l] = scores[l] - here;
     }
-    // The couplings come first: only when all gains are known can they be split well.
     for (int e = 0; e < problem.graph->n_edges; ++e) measure(problem, labels, e);
-    for (int e = 0; e < problem.graph->n_edges; ++e) split(*problem.graph, e);
+    for (int sweep = 0; sweep < kSweeps; ++sweep) {
+      for (int e = 0; e < problem.graph->n_edges; ++e) balance(*problem.graph, e);
+    }
   }
 
   Move move(int label) { return {hope_.data() + label, share_.data() + label, n_labels_}; }
@@ -61,10 +62,12 @@ class Hopes {
   }
 
  private:
+  static constexpr int kSweeps = 4;  // they cost little, and what they settle needs no search
+
   double* row(int node) { return hope_.data() + node * n_labels_; }
   double* share(int slot) { return share_.data() + slot * n_labels_; }
 
-  // Adds the gains of an edge to the hopes of its ends and leaves its couplings in the first of its two rows.
+  // Adds the gains of an edge to the hopes of its ends and gives each of them half of the couplings.
   template <class T>
   void measure(const Problem<T>& problem, const std::vector<int>& labels, int e) {
     const int u = problem.graph->tail[e], v = problem.graph->head[e];
@@ -72,29 +75,29 @@ class Hopes {
     const T* from_u = table + labels[u] * n_labels_;
     const T* from_v = table + labels[v];
     const double here = from_u[labels[v]];
-    double *hope_u = row(u), *hope_v = row(v), *coupling = share(2 * e);
+    double *hope_u = row(u), *hope_v = row(v), *share_u = share(2 * e), *share_v = share(2 * e + 1);
     for (std::size_t l = 0; l < n_labels_; ++l) {
       const double gain_u = from_v[l * n_labels_] - here;
       const double gain_v = from_u[l] - here;
-      hope_u[l] += gain_u;
-      hope_v[l] += gain_v;
-      coupling[l] = (table[l * n_labels_ + l] - here) - (gain_u + gain_v);
+      const bool moves = static_cast<int>(l) != labels[u] && static_cast<int>(l) != labels[v];
+      const double half = moves ? ((table[l * n_labels_ + l] - here) - (gain_u + gain_v)) / 2 : 0;
+      hope_u[l] += gain_u + std::max(half, 0.0);
+      hope_v[l] += gain_v + std::max(half, 0.0);
+      share_u[l] = share_v[l] = half;
     }
-    coupling[labels[u]] = coupling[labels[v]] = 0;
   }
 
-  // Splits the couplings of an edge so that the hopes of its ends come as close to each other as they can.
-  void split(const Graph& graph, int e) {
+  // Moves shares between the ends of an edge so that their hopes come as close to each other as they can.
+  void balance(const Graph& graph, int e) {
     double *hope_u = row(graph.tail[e]), *hope_v = row(graph.head[e]);
     double *share_u = share(2 * e), *share_v = share(2 * e + 1);
     for (std::size_t l = 0; l < n_labels_; ++l) {
-      const double coupling = share_u[l];
-      const double total = std::max(coupling, 0.0);
-      const double part = std::min(std::max((total + hope_v[l] - hope_u[l]) / 2, 0.0), total);
-      hope_u[l] += part;
-      hope_v[l] += total - part;
-      share_u[l] = coupling < 0 ? coupling / 2 : part;
-      share_v[l] = coupling < 0 ? coupling / 2 : total - part;
+      const double wanted = (hope_u[l] - hope_v[l]) / 2;
+      const double amount = std::min(std::max(wanted, -std::max(share_v[l], 0.0)), std::max(share_u[l], 0.0));
+      hope_u[l] -= amount;
+      hope_v[l] += amount;
+      share_u[l] -= amount;
+      share_v[l] += amount;
     }
   }
 
