@@ -14,6 +14,7 @@ namespace neuralfactors {
 // of all labels, but only around the node and mostly in a way that leaves what has been shared out as it was.
 class Hopes {
  public:
+  // Measures the moves of all labels from scratch and balances them.
   template <class T>
   void reset(const Problem<T>& problem, const std::vector<int>& labels) {
     n_labels_ = problem.n_labels;
@@ -54,9 +55,9 @@ class Hopes {
       shift_[label] = mine[label] + theirs[label];  // so that the coupling at the node's own label is exactly 0
       shift(shift_.data(), row(i), row(arc.node), mine, theirs, n_labels_);
     }
+    // Nothing is shared at the new label any more: its hope is what the change alone has gained.
     double* hope = row(i);
-    const double level =
-        hope[label];  // nothing is shared at this label any more: what the node has gained by its change
+    const double level = hope[label];
     for (std::size_t l = 0; l < n_labels_; ++l) hope[l] -= level;
     labels[i] = label;
   }
