@@ -63,7 +63,7 @@ class Straightforward:
     def words(self, image: np.ndarray, lattice: np.ndarray, use: str) -> tuple[np.ndarray, np.ndarray]:
         hsv = rgb2hsv(image)
         turn = 2 * math.pi * hsv[..., 0]
-        cone = np.stack([hsv[..., 1] * np.cos(turn), hsv[..., 1] * np.sin(turn), hsv[..., 2]], axis=2)
+        cone = np.stack([hsv[..., 1] * np.cos(turn), hsv[..., 1] * np.sin(turn), hsv[..., 2] / 2], axis=2)
         points = lattice.reshape(-1, lattice.shape[2])
         cells = self.means[f"{use}_gradient"].predict(points.astype(np.float32)).reshape(lattice.shape[:2])
         stride = SETTINGS.stride

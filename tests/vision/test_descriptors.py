@@ -52,7 +52,7 @@ def test_cone_is_hsv():
     colours[0, :3] = [[0, 0, 0], [255, 255, 255], [9, 9, 9]]
     hue, saturation, value = np.moveaxis(rgb2hsv(colours), 2, 0)
     turn = 2 * np.pi * hue
-    expected = np.stack([saturation * np.cos(turn), saturation * np.sin(turn), value], axis=2)
+    expected = np.stack([saturation * np.cos(turn), saturation * np.sin(turn), value / 2], axis=2)
     np.testing.assert_allclose(hsv_cone(colours), expected, atol=1e-6)
 
 

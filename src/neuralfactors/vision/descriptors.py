@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from neuralfactors.vision import _kernels
 
 ORIENTATIONS = 8  # bins of a gradient histogram, fixed in the kernel
+HEIGHT = (
+    0.5  # of the HSV cone, whose base has radius 1: what a thing is changes with its shading less than with its hue
+)
 STRIP = 128  # rows of the lattice described at once, to bound memory on large images
 
 Ring = tuple[
@@ -19,9 +22,10 @@ Ring = tuple[
 
 
 def hsv_cone(image: NDArray[np.uint8]) -> NDArray[np.float32]:
-    """Colour (H, W, 3) of each pixel as (S cos H, S sin H, V): hue is a circle, and means little in greys."""
+    """Colour (H, W, 3) of each pixel as (S cos H, S sin H, V/2): hue is a circle, and means little in greys."""
     cone = np.empty(image.shape, dtype=np.float32)
     _kernels.rgb_to_hsv_cone(image, cone)
+    cone[..., 2] *= HEIGHT
     return cone
 
 

@@ -36,8 +36,8 @@ class FeatureSettings:
     cnn_maps : int
         How many of the network's feature maps are averaged over a region, coarsest first.
     surroundings : tuple of float
-        Sides of squares around a region, in mean distances of regions, over which the network's coarsest map is averaged
-        too; ``()``: none. On MSRC-21 these two gain a unary network one point by pixels and two by classes.
+        Sides of squares around a region, in mean distances of regions, over which the coarsest map is averaged too;
+        ``()``: none. On MSRC-21 these two gain a unary network one point by pixels and two by classes.
     max_side : int
         Larger images are reduced to this before anything else; the labels are painted at full size again.
     random_state : int
