@@ -47,15 +47,16 @@ class AutoSearch {
       }
       const bool restricted = is_restrictable() && is_loose(kNear);
       if (restricted) search_restricted();
-      iterate(relaxation_, restricted ? 1 : kMoreIterations);
+      iterate(relaxation_, restricted ? 1 : is_restrictable() ? kMoreOfMany : kMoreOfFew);
     }
     if (!settled_) task_.out.bound = relaxation_.certified();
     if (task_.options.reduced_costs) fill_reduced_costs(task_, relaxation_);
   }
 
  private:
-  static constexpr int kFirstIterations = 3, kSecondIterations = 4, kMoreIterations = 6, kIterations = 60;
-  static constexpr double kWorthIt = 0.5, kWorthItNear = 0.85;  // a round must bring the gap down to this part of it
+  static constexpr int kFirstIterations = 3, kSecondIterations = 4, kIterations = 60;
+  static constexpr int kMoreOfMany = 3, kMoreOfFew = 6;         // further iterations with many labels and with few
+  static constexpr double kWorthIt = 0.3, kWorthItNear = 0.85;  // a round must bring the gap down to this part of it
   static constexpr int kRestricted = 8;                         // labels of a node in the restricted model
   static constexpr int kRestrictedIterations = 5;
   static constexpr double kMaxTable = 4000, kProofTable = 20000;  // entries of one elimination

@@ -98,9 +98,26 @@ class BatchSolver {
   BatchError error_{std::numeric_limits<int>::max(), nullptr};
   std::exception_ptr interrupted_;
 
+  // Buffers of moderate size outlive the call: getting fresh memory would cost a small problem a tenth of its time.
   void work(Interrupt* caller) {
+    thread_local Solver<T> kept;
+    Solver<T> fresh;
+    work_with(is_moderate() ? kept : fresh, caller);
+  }
+
+  bool is_moderate() const {
+    const double labels = batch_.n_labels;
+    double largest = 0;
+    for (int g = 0; g < batch_.n_graphs; ++g) {
+      const double nodes = static_cast<double>(batch_.node_ptr[g + 1] - batch_.node_ptr[g]);
+      const double edges = static_cast<double>(batch_.edge_ptr[g + 1] - batch_.edge_ptr[g]);
+      largest = std::max(largest, labels * (nodes + labels * edges));
+    }
+    return largest < 4e6;
+  }
+
+  void work_with(Solver<T>& solver, Interrupt* caller) {
     SharedStop stop(stop_, caller);
-    Solver<T> solver;
     Outcome outcome;
     for (int g = next_++; g < batch_.n_graphs && !stop_; g = next_++) {
       try {
