@@ -358,3 +358,21 @@ def test_bad_data_are_refused(chains):
     with pytest.raises(ValueError, match="Y needs one label vector per graph"):
         svm.score(X, Y[:-1])
     assert svm.predict([]) == []
+
+
+def test_interactions_of_third_order():
+    """The parity of three nodes is given, and two of them: only a factor over all three tells the last."""
+    rng = np.random.default_rng(0)
+    X, Y = [], []
+    for _ in range(30):
+        y = rng.integers(2, size=6)
+        triples = np.array([[0, 1, 2], [3, 4, 5]])
+        parity = 2.0 * (y[triples].sum(axis=1) % 2) - 1.0
+        hints = (2.0 * y - 1.0)[:, None] * np.array([1, 1, 0, 1, 1, 0])[:, None]
+        X.append(Graph(hints, triples, parity[:, None]))
+        Y.append(y)
+    svm = StructuralSVM((), (), C=100.0, learning_rate=0.05, max_iter=15).fit(X, Y)
+    assert svm.order_ == 3
+    assert svm.model_.interaction.weight.shape == (8, 1)
+    assert svm.score(X, Y) == 1.0
+    assert UnaryClassifier().fit(X, Y).score(X, Y) < 0.9

@@ -83,7 +83,9 @@ def _reoptimise(sets: WorkingSets, enough: float, max_passes: int = 5) -> None:
     # Constraints are cheap and passes are not: better to look for the next ones than to solve for these to the end.
     for _ in range(max_passes):
         if sum(sets.solve_block(n) for n in range(len(sets.blocks))) <= enough:
-            return
+            break
+    for n in range(len(sets.blocks)):
+        sets.prune(n)  # what carries no weight now is found again if it ever should
 
 
 class InferenceCache:

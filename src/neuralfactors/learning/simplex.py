@@ -10,13 +10,14 @@ def maximise_on_simplex(
     gram: NDArray[np.float64],
     linear: NDArray[np.float64],
     alpha: NDArray[np.float64],
-    tol: float = 1e-10,
+    tol: float = 1e-8,
     max_iter: int = 20_000,
 ) -> NDArray[np.float64]:
     """The α ≥ 0 that maximises ⟨linear, α⟩ − ½ αᵀ gram α while its sum stays that of the start.
 
-    Moves weight between the two entries that gain most (sequential minimal optimisation) until none gains by more than
-    `tol`, relative to the size of the gradient.
+    Moves weight to the entry of steepest gain from the one that makes the most of it (sequential minimal optimisation
+    with second-order choice) until the slopes differ by no more than `tol`, relative to the size of `linear`, or for
+    `max_iter` moves.
 
     Parameters
     ----------
@@ -33,14 +34,16 @@ def maximise_on_simplex(
     """
     alpha = alpha.copy()
     gradient = linear - gram @ alpha
+    diagonal = gram.diagonal()
     scale = max(1.0, float(np.abs(linear).max(initial=0.0)))
     for _ in range(max_iter):
-        gain, give = int(gradient.argmax()), int(np.where(alpha > 0, gradient, np.inf).argmin())
-        slope = gradient[gain] - gradient[give]
-        if slope <= tol * scale:
+        gain = int(gradient.argmax())
+        slopes = np.where(alpha > 0, gradient[gain] - gradient, 0.0)
+        if slopes.max() <= tol * scale:
             break
-        curvature = gram[gain, gain] + gram[give, give] - 2.0 * gram[gain, give]
-        step = alpha[give] if curvature <= 0 else min(alpha[give], slope / curvature)
+        curvatures = np.maximum(gram[gain, gain] + diagonal - 2.0 * gram[gain], 1e-12 * (1.0 + diagonal))
+        give = int((slopes * slopes / curvatures).argmax())
+        step = min(alpha[give], slopes[give] / curvatures[give])
         alpha[gain] += step
         alpha[give] -= step
         gradient -= step * (gram[gain] - gram[give])

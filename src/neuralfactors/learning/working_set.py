@@ -81,7 +81,9 @@ class WorkingSets:
         sample = self.problem.sample(n)
         gradient = block.loss - self.problem.products(sample, block.Z.astype(np.int64), self.problem.w)
         gap = float(self.share * gradient.max() - block.alpha @ gradient)
-        best = maximise_on_simplex(block.gram, gradient + block.gram @ block.alpha, block.alpha, tol=1e-7)
+        # A few moves do: by the next pass the other samples will have changed the problem.
+        linear, moves = gradient + block.gram @ block.alpha, len(block.alpha)
+        best = maximise_on_simplex(block.gram, linear, block.alpha, tol=1e-7, max_iter=moves)
         self.move(n, sample, best - block.alpha)
         return gap
 
