@@ -29,7 +29,7 @@ template <class T>
 class AutoSearch {
  public:
   explicit AutoSearch(Task<T>& task)
-      : task_(task), model_(task.work.model), relaxation_(task, prepared(task)), random_(task.options.seed) {}
+      : task_(task), model_(task.work.model), relaxation_(task, build_model(task)), random_(task.options.seed) {}
 
   void run() {
     const bool patient = task_.options.max_iterations > 0;  // a budget that is given is spent
@@ -79,11 +79,6 @@ class AutoSearch {
   Random random_;
   bool settled_ = false;  // the bound stands as it is
   std::vector<Choice> ranked_;
-
-  static Model& prepared(Task<T>& task) {
-    task.work.model.build(task.problem, task.survey);
-    return task.work.model;
-  }
 
   bool is_loose(double limit) const { return task_.gap() > limit * task_.survey.scale(); }
   bool is_restrictable() const { return model_.n_labels > kRestricted; }

@@ -12,9 +12,7 @@ constexpr float kDamping = 0.3f;
 template <class T>
 void solve_bp(Task<T>& task) {
   const int budget = task.options.max_iterations ? task.options.max_iterations : 50;
-  Model& model = task.work.model;
-  model.build(task.problem, task.survey);
-  Relaxation<T> relaxation(task, model);
+  Relaxation<T> relaxation(task, build_model(task));
   relaxation.start_max_product();
   for (int k = 0, since = 0; k < budget && since < 10; ++k) {
     since = relaxation.max_product_sweep(kDamping) ? 0 : since + 1;

@@ -146,51 +146,44 @@ double sweep(const Sweep& s, const SweepOptions& o) {
   return bound;
 }
 
-double sweep_any(const Sweep& s, const SweepOptions& o) {
-  switch (s.stride / kLanes) {
+template <int NV>
+struct Width {
+  static constexpr int value = NV;
+};
+
+// f(Width<nv>) for the widths that are compiled, f(Width<0>) for the others.
+template <class F>
+auto with_width(int nv, F f) {
+  switch (nv) {
     case 1:
-      return sweep<1>(s, o);
+      return f(Width<1>());
     case 2:
-      return sweep<2>(s, o);
+      return f(Width<2>());
     case 3:
-      return sweep<3>(s, o);
+      return f(Width<3>());
     case 4:
-      return sweep<4>(s, o);
+      return f(Width<4>());
     case 5:
-      return sweep<5>(s, o);
+      return f(Width<5>());
     case 6:
-      return sweep<6>(s, o);
+      return f(Width<6>());
     default:
-      return sweep<0>(s, o);
+      return f(Width<0>());
   }
+}
+
+double sweep_any(const Sweep& s, const SweepOptions& o) {
+  return with_width(s.stride / kLanes, [&](auto width) { return sweep<decltype(width)::value>(s, o); });
 }
 
 void max_rows_any(const float* table, int n_labels, int row, const float* h, float* out) {
   const int nv = (n_labels + kLanes - 1) / kLanes;
-  switch (nv) {
-    case 1:
-      return max_rows<1>(table, n_labels, row, nv, h, out);
-    case 2:
-      return max_rows<2>(table, n_labels, row, nv, h, out);
-    case 3:
-      return max_rows<3>(table, n_labels, row, nv, h, out);
-    default:
-      return max_rows<0>(table, n_labels, row, nv, h, out);
-  }
+  with_width(nv, [&](auto width) { max_rows<decltype(width)::value>(table, n_labels, row, nv, h, out); });
 }
 
 void max_columns_any(const float* table, int n_labels, int row, const float* h, float* out) {
   const int nv = (n_labels + kLanes - 1) / kLanes;
-  switch (nv) {
-    case 1:
-      return max_columns<1>(table, n_labels, row, nv, h, out);
-    case 2:
-      return max_columns<2>(table, n_labels, row, nv, h, out);
-    case 3:
-      return max_columns<3>(table, n_labels, row, nv, h, out);
-    default:
-      return max_columns<0>(table, n_labels, row, nv, h, out);
-  }
+  with_width(nv, [&](auto width) { max_columns<decltype(width)::value>(table, n_labels, row, nv, h, out); });
 }
 
 template <class T>

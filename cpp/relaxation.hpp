@@ -10,6 +10,13 @@
 
 namespace neuralfactors {
 
+// The model of a task's problem, in the task's own buffers.
+template <class T>
+Model& build_model(Task<T>& task) {
+  task.work.model.build(task.problem, task.survey);
+  return task.work.model;
+}
+
 template <class T>
 class Relaxation {
  public:

@@ -26,9 +26,7 @@ void fill_reduced_costs(Task<T>& task, Relaxation<T>& relaxation) {
 template <class T>
 void solve_trws(Task<T>& task) {
   const int budget = task.options.max_iterations ? task.options.max_iterations : 1000;
-  Model& model = task.work.model;
-  model.build(task.problem, task.survey);
-  Relaxation<T> relaxation(task, model);
+  Relaxation<T> relaxation(task, build_model(task));
   int stalled = 0;
   for (int k = 0; k < budget && !task.closed() && stalled < 5; ++k) {
     const double before = task.gap();

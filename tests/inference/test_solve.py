@@ -166,3 +166,20 @@ def test_reduced_costs_of_a_chain_are_exact():
         only = p.unary.copy()
         only[i, np.arange(3) != a] = -np.inf
         assert r.score - r.reduced_costs[i, a] == pytest.approx(brute_force(MapProblem(only, p.interaction, p.edges)))
+
+
+def test_the_dual_bound_never_rises():
+    rng = np.random.default_rng(4)
+    p = make_problem(rng, 80, 6, planar_graph(rng, 80), strength=0.5)
+    bounds = [solve(*p.arrays, method="trws", max_iter=k).bound for k in range(1, 25)]
+    assert (np.diff(bounds) <= 1e-6 * p.scale).all()
+    assert bounds[-1] < bounds[0]
+
+
+def test_more_iterations_prove_what_the_default_leaves_open():
+    rng = np.random.default_rng(8)
+    p = make_problem(rng, 150, 12, planar_graph(rng, 150), strength=0.16, dtype=np.float32)
+    quick, patient = solve(*p.arrays), solve(*p.arrays, max_iter=400)
+    assert patient.score >= quick.score
+    assert patient.bound <= quick.bound
+    assert patient.status == "optimal"
