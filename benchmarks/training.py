@@ -18,11 +18,11 @@ import torch
 from instances import planar_graph
 from reference import alpha_expansion
 
-from neuralfactors.estimators import StructuralSVM
+from neuralfactors.factors import Factor, FactorModel
 from neuralfactors.graph import Graph
 from neuralfactors.learning.decode import Decoded, Decoder
 from neuralfactors.learning.samples import Samples
-from neuralfactors.learning.subgradient import Trainer
+from neuralfactors.learning.subgradient import Settings, Trainer
 from neuralfactors.potentials import Potentials, loss_augment, node_costs
 
 N_NODE_FEATURES, N_EDGE_FEATURES = 90, 32
@@ -68,7 +68,7 @@ def make_data(shape: Shape, n_graphs: int, seed: int = 0) -> tuple[list[Graph], 
         points, edges = planar_graph(shape.n_nodes, rng)
         centres, present = rng.random((6, 2)), rng.choice(shape.n_labels, size=6)
         y = present[((points[:, None] - centres) ** 2).sum(2).argmin(1)]
-        nodes = 0.25 * prototypes[y] + rng.normal(size=(shape.n_nodes, N_NODE_FEATURES))
+        nodes = 0.2 * prototypes[y] + rng.normal(size=(shape.n_nodes, N_NODE_FEATURES))
         i, j = edges.T
         offset = points[j] - points[i]
         ends = [nodes[i] @ mix, nodes[j] @ mix, np.hypot(*offset.T)[:, None], np.arctan2(*offset.T)[:, None]]
@@ -79,14 +79,14 @@ def make_data(shape: Shape, n_graphs: int, seed: int = 0) -> tuple[list[Graph], 
 
 def make_trainer(samples: Samples, max_iter: int) -> Trainer:
     """A trainer of int+nrl with Adam, 12 graphs a step."""
-    svm = StructuralSVM(
-        (UNARY_HIDDEN,), (INTERACTION_HIDDEN,), C=10.0, learning_rate=1e-3, batch_size=BATCH_SIZE, max_iter=max_iter
-    )
-    svm._take_sizes(samples)
-    svm._start(samples, svm._settings())
-    trainer = svm.trainer_
-    trainer.decoder = TimedDecoder(n_threads=1)
-    return trainer
+    generator = torch.Generator().manual_seed(0)
+    unary = Factor(N_NODE_FEATURES, samples.n_labels, 1, (UNARY_HIDDEN,), generator=generator)
+    interaction = Factor(N_EDGE_FEATURES, samples.n_labels, 2, (INTERACTION_HIDDEN,), generator=generator)
+    settings = Settings(
+        C=(10.0, 10.0), learning_rate=(1e-3, 1e-3), optimizer="adam", schedule="constant",
+        batch_size=BATCH_SIZE, max_iter=max_iter,
+    )  # fmt: skip
+    return Trainer(FactorModel(unary, interaction, samples.n_labels), settings, TimedDecoder(n_threads=1))
 
 
 def time_products(samples: Samples) -> float:

@@ -16,11 +16,10 @@ def main():
     X, Y = make_synergy(100, random_state=0)
     X_test, Y_test = make_synergy(100, random_state=1)
     options = {"C": 300.0, "learning_rate": 0.02, "max_iter": 30}
+    interactions = StructuralSVM((), (16,), **options)
     models = {
         "every node by itself": UnaryClassifier(hidden=(16,)),
-        "bifurcated: classifier, then interactions": make_pipeline(
-            UnaryClassifier(), StructuralSVM((), (16,), **options)
-        ),
+        "bifurcated: classifier, then interactions": make_pipeline(UnaryClassifier(), interactions),
         "integrated, linear factors": StructuralSVM((), (), **options),
         "integrated, neural factors": StructuralSVM((16,), (16,), **options),
     }

@@ -10,9 +10,9 @@ from neuralfactors.estimators import (
     CuttingPlaneSVM,
     FrankWolfeSVM,
     StructuralSVM,
-    StructuredEstimator,
     StructuredPerceptron,
     UnaryClassifier,
+    load,
 )
 
 ESTIMATORS = [StructuralSVM, UnaryClassifier, CuttingPlaneSVM, FrankWolfeSVM, StructuredPerceptron]
@@ -45,7 +45,7 @@ def test_every_estimator_fits_predicts_and_saves(kind, tmp_path):
     assert estimator.fit(X, Y) is estimator
     y_pred = estimator.predict(X)
     estimator.save(tmp_path)
-    again = StructuredEstimator.load(tmp_path)
+    again = load(tmp_path)
     assert type(again) is kind
     assert str(again.get_params()) == str(estimator.get_params())
     assert all((a == b).all() for a, b in zip(y_pred, again.predict(X), strict=True))

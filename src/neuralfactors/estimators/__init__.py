@@ -6,6 +6,8 @@ from neuralfactors.estimators.perceptron import StructuredPerceptron
 from neuralfactors.estimators.structural import StructuralSVM
 from neuralfactors.estimators.unary import UnaryClassifier
 
+load = StructuredEstimator.load  # whatever estimator the folder holds
+
 __all__ = [
     "CuttingPlaneSVM",
     "FrankWolfeSVM",
@@ -13,4 +15,5 @@ __all__ = [
     "StructuredEstimator",
     "StructuredPerceptron",
     "UnaryClassifier",
+    "load",
 ]

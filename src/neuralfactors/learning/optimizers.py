@@ -19,6 +19,7 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "rmsprop": torch.optim.RMSprop,
     "adagrad": torch.optim.Adagrad,
 }
+FUSED = ("sgd", "adam", "adamw")  # one pass over the parameters instead of several
 SCHEDULES = ("inverse", "constant", "cosine")
 
 
@@ -30,7 +31,8 @@ def make_optimizer(optimizer: str | MakeOptimizer, groups: Groups) -> torch.opti
         raise ValueError(f"optimizer must be one of {sorted(OPTIMIZERS)} or a callable, got {optimizer!r}")
     if optimizer not in ("sgd", "rmsprop"):
         groups = [{key: value for key, value in group.items() if key != "momentum"} for group in groups]
-    return OPTIMIZERS[optimizer](groups)
+    fused = {"fused": True} if optimizer in FUSED else {}
+    return OPTIMIZERS[optimizer](groups, **fused)
 
 
 def learning_rate_factor(schedule: str, t: float, t0: float, max_iter: int) -> float:
