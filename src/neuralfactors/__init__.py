@@ -7,12 +7,53 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from neuralfactors.estimators import (
+        CuttingPlaneSVM,
+        FrankWolfeSVM,
+        StructuralSVM,
+        StructuredPerceptron,
+        UnaryClassifier,
+    )
+    from neuralfactors.factors import Factor, FactorModel
+    from neuralfactors.graph import Graph, GraphBatch
     from neuralfactors.inference import solve, solve_batch
+    from neuralfactors.learning import StructuredHingeLoss, StructuredPerceptronLoss
+    from neuralfactors.potentials import Potentials
 
 __version__ = "0.1.0"
-__all__ = ["solve", "solve_batch"]
+__all__ = [
+    "CuttingPlaneSVM",
+    "Factor",
+    "FactorModel",
+    "FrankWolfeSVM",
+    "Graph",
+    "GraphBatch",
+    "Potentials",
+    "StructuralSVM",
+    "StructuredHingeLoss",
+    "StructuredPerceptron",
+    "StructuredPerceptronLoss",
+    "UnaryClassifier",
+    "solve",
+    "solve_batch",
+]
 
-_ROOMS = {"solve": "inference", "solve_batch": "inference"}
+_ROOMS = {
+    "CuttingPlaneSVM": "estimators",
+    "Factor": "factors",
+    "FactorModel": "factors",
+    "FrankWolfeSVM": "estimators",
+    "Graph": "graph",
+    "GraphBatch": "graph",
+    "Potentials": "potentials",
+    "StructuralSVM": "estimators",
+    "StructuredHingeLoss": "learning",
+    "StructuredPerceptron": "estimators",
+    "StructuredPerceptronLoss": "learning",
+    "UnaryClassifier": "estimators",
+    "solve": "inference",
+    "solve_batch": "inference",
+}
 
 
 def __getattr__(name: str) -> object:
