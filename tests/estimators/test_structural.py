@@ -1,10 +1,4 @@
-"""StructuralSVM: it learns, repeats itself, composes with scikit-learn, saves, stops, resumes, and refuses nonsense."""
-
-import os
-import signal
-import subprocess
-import sys
-import time
+"""StructuralSVM: it learns, repeats itself, composes with scikit-learn, saves, stops, and refuses nonsense."""
 
 import numpy as np
 import pytest
@@ -17,7 +11,7 @@ from torch import nn
 from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier
 from neuralfactors.graph import Graph
-from neuralfactors.persistence import FileFormatError, load_state
+from neuralfactors.persistence import FileFormatError
 
 FAST = {"C": 100.0, "learning_rate": 0.02, "max_iter": 8}
 
@@ -234,67 +228,6 @@ def test_saved_modules_must_be_given_again(chains, tmp_path):
     ):
         StructuralSVM.load(tmp_path)
     assert torch.equal(parameters(StructuralSVM.load(tmp_path, unary=nn.Linear(3, 3))), parameters(svm))
-
-
-RUN = """
-import sys, torch
-torch.set_num_threads(1)
-from neuralfactors.datasets.chains import make_chains
-from neuralfactors.estimators import StructuralSVM
-X, Y = make_chains(30, 6, 3)
-svm = StructuralSVM((5,), (5,), dropout=0.3, C=10.0, averaging="linear", max_iter=40,
-                    n_threads=1, checkpoint=sys.argv[1]).fit(X, Y)
-svm.save(sys.argv[2])
-"""
-
-
-def test_killed_run_resumes_to_the_same_bits(tmp_path):
-    def command(name):
-        return [sys.executable, "-c", RUN, str(tmp_path / f"{name}.ckpt"), str(tmp_path / name)]
-
-    subprocess.run(command("whole"), check=True, timeout=120)
-    checkpoint, epochs = tmp_path / "killed.ckpt", 0
-    for _ in range(2):
-        process, deadline = subprocess.Popen(command("killed")), time.monotonic() + 60
-        while time.monotonic() < deadline and process.poll() is None:
-            reached = load_state(checkpoint)[0]["progress"]["epoch"] if checkpoint.exists() else 0
-            if reached >= epochs + 2:
-                break
-            time.sleep(0.002)
-        os.kill(process.pid, signal.SIGKILL)
-        process.wait()
-        epochs = reached
-    assert not (tmp_path / "killed").exists(), "the run ended before it was killed"
-    subprocess.run(command("killed"), check=True, timeout=120)
-    whole, resumed = (StructuralSVM.load(tmp_path / name) for name in ("whole", "killed"))
-    assert torch.equal(parameters(whole), parameters(resumed))
-    assert [r["objective"] for r in whole.history_] == [r["objective"] for r in resumed.history_]
-
-
-@pytest.mark.parametrize("options", [{"optimizer": "sgd"}, {"keep": "last"}, {"batch_size": None, "optimizer": "sgd"}])
-def test_interrupted_run_resumes_to_the_same_bits(chains, tmp_path, options):
-    svm = StructuralSVM((4,), (4,), **{**FAST, **options})
-    expected = parameters(svm.fit(*chains)).clone()
-
-    def interrupt(record):
-        if record["epoch"] == 5:
-            raise KeyboardInterrupt
-
-    svm.set_params(checkpoint=tmp_path / "c", checkpoint_every=2, callbacks=[interrupt])
-    with pytest.raises(KeyboardInterrupt):
-        svm.fit(*chains)
-    assert load_state(tmp_path / "c")[0]["progress"]["epoch"] == 4
-    assert torch.equal(parameters(svm.set_params(callbacks=None).fit(*chains)), expected)
-
-
-def test_checkpoint_of_another_run_is_refused(chains, tmp_path):
-    X, Y = chains
-    svm = StructuralSVM((), (), checkpoint=tmp_path / "c", **FAST).fit(X, Y)
-    finished = parameters(svm).clone()
-    assert torch.equal(parameters(clone(svm).set_params(verbose=0).fit(X, Y)), finished)
-    for other, data in ((clone(svm).set_params(C=1.0), (X, Y)), (clone(svm), (X[1:], Y[1:]))):
-        with pytest.raises(ValueError, match="belongs to a run with other parameters or data: delete it"):
-            other.fit(*data)
 
 
 def test_tensorboard_log(chains, tmp_path):
