@@ -46,7 +46,8 @@ def metrics_of(confusion, random):
 def write_map(path, labels, colors):
     path.parent.mkdir(parents=True, exist_ok=True)
     picture = Image.fromarray(labels.astype(np.uint8))
-    picture.putpalette([value for color in colors for value in color])
+    # All 256 colours: with fewer, the file has fewer bits a pixel, too few for 255, which is void.
+    picture.putpalette([value for color in colors for value in color] + [0, 0, 0] * (256 - len(colors)))
     picture.save(path)
 
 

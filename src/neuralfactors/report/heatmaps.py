@@ -38,7 +38,7 @@ def interaction_map(table: Matrix, names: Sequence[str], title: str) -> Markup:
         for i, j in zip(*np.nonzero(np.abs(relative) > 0.35), strict=True)
     ]
     layers = {"high": np.where(centred > 0, shades, 0), "low": np.where(centred < 0, shades, 0)}
-    return _heat_map(layers, names, title, signs, ("label at the other end", "label at one end"))
+    return _heat_map(layers, names, title, signs, ("lower region", "upper region"))
 
 
 def row_percent(confusion: Matrix) -> Matrix:

@@ -153,11 +153,11 @@ def _synergy(run: Run) -> list[tuple[str, str, list[tuple[str, Markup]]]]:
     """(key, measure, (training, figure) of bifurcated and integrated rows)."""
     measured = [row for row in run.rows if row.metrics and row.metrics.ablation]
     groups = {kind: [row for row in measured if row.training == kind] for kind in ("bifurcated", "integrated")}
-    groups["other"] = [row for row in measured if row.training not in groups]
+    groups["other"] = [row for row in measured if not row.training]
     return [
         (key, name, [(kind, bars.synergy(rows, key, f"{name}, {kind}")) for kind, rows in groups.items() if rows])
         for key, name in bars.MEASURES
-        if measured
+        if any(groups.values())
     ]
 
 

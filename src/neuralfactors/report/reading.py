@@ -29,10 +29,16 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
         raise ValueError(f"{path / 'run.json'} is of format {version!r}, but this version reads up to {FORMAT}")
     run.classes = _read_classes(run)
     run.rows = tuple(row for row in (_read_row(name, run) for name in _row_folders(path)) if row)
+    if not _has_test(run):
+        run.problems.append("the run has no test images, so nothing was evaluated")
     if not run.rows:
         run.problems.append("there is no finished or started row in rows/")
     run.examples = _read_examples(run)
     return run
+
+
+def _has_test(run: Run) -> bool:
+    return run.table("splits").get("test") != 0
 
 
 def _row_folders(path: Path) -> list[str]:
@@ -107,7 +113,7 @@ def _read_row(name: str, run: Run) -> Row | None:
         error=str(record["error"]) if record.get("error") else None,
         record=record,
         history=_read_history(folder / "history.jsonl", run, optional=not done),
-        metrics=_read_metrics(folder / "metrics.json", run, optional=not done),
+        metrics=_read_metrics(folder / "metrics.json", run, optional=not (done and _has_test(run))),
         interactions=_read_interactions(folder / "interactions.json", run),
         predictions=folder / "predictions",
     )
@@ -190,7 +196,7 @@ def _read_matrix(values: object, n_labels: int) -> Matrix | None:
 
 
 def _read_examples(run: Run) -> tuple[Example, ...]:
-    values = _read_json(run.folder / "examples.json", run)
+    values = _read_json(run.folder / "examples.json", run, optional=not _has_test(run))
     listed = values.get("images")
     if values and not isinstance(listed, list):
         run.problems.append("examples.json lists no images")

@@ -49,7 +49,7 @@ function readOut(cells, i, j) {
   if (cells.kind === "confusion") {
     return `true ${names[i]}, predicted ${names[j]}: ${value.toFixed(1)} % (${cells.counts[i][j].toLocaleString("en")} pixels)`;
   }
-  return `${names[i]} beside ${names[j]}: score ${value}`;
+  return `${names[i]} above ${names[j]}: mean score ${value}`;
 }
 for (const figure of all(".heat-figure")) {
   const frame = figure.querySelector(".heat-frame");
