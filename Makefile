@@ -7,7 +7,7 @@ CPP := $(wildcard cpp/*.?pp cpp/*/*.?pp)
 .PHONY: demo test bench lint format venv sanitize fuzz wheel clean
 
 demo: $(READY)
-	$(BIN)/python examples/inference.py
+	$(BIN)/neuralfactors demo --out runs/demo
 
 test: lint
 	$(BIN)/python -m pytest

@@ -89,6 +89,15 @@ class Classes:
         chosen = [entry.colour or spaced[label] for label, entry in enumerate(self.kept)]
         return np.array(chosen, dtype=np.uint8)
 
+    @property
+    def index_palette(self) -> NDArray[np.uint8]:
+        """Colour (256, 3) of each class index, for label maps of one channel; black where there is no class."""
+        colours = np.zeros((256, 3), dtype=np.uint8)
+        for entry, colour in zip(self.kept, self.palette, strict=True):
+            if entry.index < len(colours):
+                colours[entry.index] = colour
+        return colours
+
     def labels_of_indices(self, indices: NDArray[np.integer], source: object) -> NDArray[np.int64]:
         """Labels (H, W) of a map of class indices; `source` names it in an error."""
         return self._look_up(indices.astype(np.int64), [e.index for e in self.entries], source, "index {}".format)

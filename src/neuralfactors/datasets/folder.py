@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.datasets.classes import Classes
-from neuralfactors.datasets.images import SUFFIXES, read_image, read_labels
+from neuralfactors.datasets.images import SUFFIXES, image_shape, read_image, read_labels
 
 RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
 
@@ -36,10 +36,17 @@ class Sample:
     def read(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         """Both, refused unless they are of one size."""
         image, labels = self.read_image(), self.read_labels()
-        if image.shape[:2] != labels.shape:
-            sizes = f"{labels.shape[1]} × {labels.shape[0]}, but the image is {image.shape[1]} × {image.shape[0]}"
-            raise ValueError(f"{self.label_path} is {sizes}")
+        self._check_sizes(image.shape[:2], labels.shape)
         return image, labels
+
+    def check(self) -> None:
+        """Refuse the sample unless its label map is whole, of known classes and of the size of the picture."""
+        self._check_sizes(image_shape(self.image_path), self.read_labels().shape)
+
+    def _check_sizes(self, image: tuple[int, ...], labels: tuple[int, ...]) -> None:
+        if image != labels:
+            sizes = f"{labels[1]} × {labels[0]}, but the image is {image[1]} × {image[0]}"
+            raise ValueError(f"{self.label_path} is {sizes}")
 
 
 class ImageFolder:

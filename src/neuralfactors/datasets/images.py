@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from neuralfactors.datasets.classes import VOID, Classes
+from neuralfactors.persistence import write_atomically
 
+ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)  # the EXIF tag, and its values that swap height and width
 SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm")
 
 
@@ -38,14 +42,39 @@ def write_label_map(path: Path, indices: NDArray[np.integer], palette: NDArray[n
     """Write class indices (H, W) as a PNG of one channel that viewers show in the colours of `palette` (n, 3)."""
     if indices.min(initial=0) < 0 or indices.max(initial=0) > 255:
         raise ValueError(f"indices must be 0 to 255 to fit a PNG palette, got {indices.min()} to {indices.max()}")
-    picture = Image.fromarray(indices.astype(np.uint8), mode="P")
+    picture = Image.fromarray(indices.astype(np.uint8))
     picture.putpalette(palette.astype(np.uint8).tobytes())
-    picture.save(path)
+    _write(path, picture, "PNG")
+
+
+def write_image(path: Path, image: NDArray[np.uint8]) -> None:
+    """Write a picture, RGB (H, W, 3) or grey (H, W), as PNG, or as JPEG of high quality where `path` ends with .jpg."""
+    if path.suffix.lower() in (".jpg", ".jpeg"):
+        _write(path, Image.fromarray(image), "JPEG", quality=92)
+    else:
+        _write(path, Image.fromarray(image), "PNG")
+
+
+def image_shape(path: Path) -> tuple[int, int]:
+    """Height and width of the picture in a file, upright, from its header alone."""
+    try:
+        with Image.open(path) as picture:
+            width, height = picture.size
+            sideways = picture.getexif().get(ORIENTATION, 1) in SIDEWAYS
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise ValueError(f"{path} cannot be read as an image: {error}") from error
+    return (width, height) if sideways else (height, width)
 
 
 def colour_labels(labels: NDArray[np.integer], palette: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """The picture (H, W, 3) of `labels` (H, W) in the colours of `palette` (L, 3); void is black."""
     return np.where((labels == VOID)[..., None], np.uint8(0), palette[labels])
+
+
+def _write(path: Path, picture: Image.Image, kind: str, **options: Any) -> None:
+    content = BytesIO()
+    picture.save(content, kind, **options)
+    write_atomically(path, content.getvalue())
 
 
 def _open(path: Path) -> Image.Image:

@@ -1,0 +1,5 @@
+"""`python -m neuralfactors` is the command line `neuralfactors`."""
+
+from neuralfactors.cli import main
+
+main()

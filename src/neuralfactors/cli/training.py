@@ -1,0 +1,151 @@
+"""Commands that train: demo, train, resume; and report, which shows what came out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from neuralfactors.cli.app import (
+    CacheFolder,
+    Dask,
+    Drop,
+    Interrupted,
+    Jobs,
+    Void,
+    cache_folder,
+    command,
+    command_line,
+    progress,
+    tell,
+)
+from neuralfactors.cli.tables import show_rows
+
+if TYPE_CHECKING:
+    from neuralfactors.experiment import Means, RunConfig
+
+DEMO_ROWS = ("unary", "SGD", "int+nrl")
+Out = Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the run; it must not hold one yet.")]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+
+
+@command("demo", "neuralfactors demo --out runs/demo")
+def demo(
+    out: Out = Path("runs/demo"),
+    scenes: Annotated[int, typer.Option(min=5, help="Number of scenes to draw.")] = 60,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training scenes.")] = 25,
+    seed: Annotated[int, typer.Option(min=0, help="Of scenes, words and training.")] = 0,
+) -> None:
+    """Draw scenes in which only context tells sky from water, and learn them in three ways."""
+    from neuralfactors.datasets import write_scenes
+    from neuralfactors.experiment import Means, RunConfig
+
+    tell(f"Drawing {scenes} scenes: sky and water look alike, and which lies above land decides.")
+    data = write_scenes(out / "scenes", scenes, random_state=seed)
+    config = RunConfig(
+        str(data.resolve()), DEMO_ROWS, "demo", {"n_regions": 120}, {"*": {"max_iter": epochs}},
+        test_split="test", seed=seed,
+    )  # fmt: skip
+    _train(config, out, Means(n_jobs=1, verbose=progress()), again=True)
+    tell("unary sees every region by itself; SGD adds linear interactions; int+nrl trains neural ones.")
+    tell(f"What each part of int+nrl says: {_explain(out)}")
+    tell(f"The report, for a browser:      {_write_report(out)}")
+
+
+@command("train", "neuralfactors train photos --out runs/photos --features bow+cnn")
+def train(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Folder with images/, labels/ and classes.txt.")],
+    out: Out,
+    method: Annotated[str, typer.Option(help="Row of the paper's table.")] = "int+nrl",
+    features: Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")] = "bow",
+    regions: Annotated[int, typer.Option(min=1, help="Regions an image is divided into.")] = 300,
+    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25")] = None,
+    balance: Annotated[float, typer.Option(min=0, max=1, help="0: classes count by area; 1: all the same.")] = 0.0,
+    split: Annotated[str, typer.Option(help="What to learn from; join several by +.")] = "train",
+    validate: Annotated[str, typer.Option(help="Split to follow and judge the training by.")] = "val",
+    void: Void = None,
+    drop: Drop = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of words, training and random splits.")] = 0,
+    cache: CacheFolder = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
+) -> None:
+    """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
+    from neuralfactors.experiment import Means, RunConfig
+
+    parameters = {"*": {"max_iter": epochs}} if epochs else {}
+    config = RunConfig(
+        str(data), (method,), "train", {"features": features, "n_regions": regions}, parameters, balance,
+        split, validate, validate, tuple(void or ()), tuple(drop or ()), seed,
+    )  # fmt: skip
+    _train(config, out, Means(cache_folder(cache), jobs, dask, progress()))
+    tell(f"The model is in {out}. Next: neuralfactors predict {out} IMAGES --out DIR")
+
+
+@command("resume", "neuralfactors resume runs/photos")
+def resume(
+    run: RunArgument,
+    cache: CacheFolder = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
+) -> None:
+    """Go on with a run that was interrupted; a finished one is left as it is."""
+    from neuralfactors import experiment
+
+    means = experiment.Means(cache_folder(cache), jobs, dask, progress())
+    with _resumable(run):
+        experiment.resume(run, means)
+    show_rows(run)
+
+
+@command("report", "neuralfactors report runs/demo")
+def report(run: RunArgument) -> None:
+    """Write a run's report: one HTML file that needs no network."""
+    typer.echo(_write_report(run))
+
+
+def _train(config: RunConfig, out: Path, means: Means, *, again: bool = False) -> None:
+    """Run `config` into `out` and show the result; with `again`, a run of the same settings is gone on with."""
+    from neuralfactors import experiment
+
+    with _resumable(out):
+        if again and (out / "run.json").exists():
+            settings = experiment.RunFolder.open(out).document()["settings"]
+            if experiment.RunConfig(**settings) != config:
+                raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
+            experiment.resume(out, means)
+        else:
+            experiment.run(config, out, means, command_line())
+    show_rows(out)
+
+
+@contextmanager
+def _resumable(run: Path) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        begun = (run / "run.json").exists()
+        raise Interrupted(f"Interrupted: 'neuralfactors resume {run}' goes on." if begun else "Interrupted.") from None
+
+
+def _write_report(run: Path) -> str:
+    from neuralfactors.report import write_report
+
+    return os.fspath(write_report(run))
+
+
+def _explain(run: Path, n_images: int = 3) -> Path:
+    """Folder of pictures of the first examples: image, unary, interaction and joint labels side by side."""
+    from neuralfactors.datasets import write_image
+    from neuralfactors.segmentation import Segmenter
+
+    figures = run / "figures"
+    figures.mkdir(exist_ok=True)
+    segmenter = Segmenter.load(run / "rows" / "int+nrl", features=run / "features")
+    for path in sorted((run / "examples").glob("*.jpg"))[:n_images]:
+        write_image(figures / f"{path.stem}.png", segmenter.explain(path).picture())
+    return figures

@@ -1,0 +1,86 @@
+"""The run folder: JSON files that are there as a whole or not at all, and where everything lies."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from neuralfactors.persistence import FileFormatError, write_atomically
+
+FORMAT = 1
+RUN_FILE, ROW_FILE, METRICS_FILE, HISTORY_FILE = "run.json", "row.json", "metrics.json", "history.jsonl"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Paths and documents of a run."""
+
+    path: Path
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> RunFolder:
+        """The run in `path`, refused where there is none or where a newer version wrote it."""
+        folder = cls(Path(path))
+        folder.document()
+        return folder
+
+    def document(self) -> dict[str, Any]:
+        """The content of run.json."""
+        if not (self.path / RUN_FILE).is_file():
+            raise FileNotFoundError(f"{self.path} is not a run folder: it has no {RUN_FILE}")
+        return read_document(self.path / RUN_FILE)
+
+    @property
+    def features(self) -> Path:
+        """Folder of words and scaling."""
+        return self.path / "features"
+
+    def row(self, name: str) -> Path:
+        """Folder of a row."""
+        return self.path / "rows" / name
+
+    def row_document(self, name: str) -> dict[str, Any]:
+        """The content of a row's row.json; empty where the row has not begun."""
+        path = self.row(name) / ROW_FILE
+        return read_document(path) if path.exists() else {}
+
+    def finished_rows(self) -> list[str]:
+        """Names of the rows whose model is there, in the order of the run."""
+        rows = self.document()["settings"]["rows"]
+        return [row for row in rows if self.row_document(row).get("status") == "done"]
+
+    def choose_row(self, name: str | None) -> str:
+        """The finished row called `name`; where it is None, int+nrl if there is one, else the last."""
+        finished = self.finished_rows()
+        if not finished:
+            raise ValueError(
+                f"{self.path} has no finished model yet: 'neuralfactors resume {self.path}' goes on with it"
+            )
+        if name is None:
+            return "int+nrl" if "int+nrl" in finished else finished[-1]
+        if name not in finished:
+            raise ValueError(f"{self.path} has no finished row {name!r}; it has {', '.join(finished)}")
+        return name
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write `content` to `path` in one step; the folder is made if need be."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomically(path, (json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode())
+
+
+def read_document(path: Path) -> dict[str, Any]:
+    """The JSON object in `path`, refused in one sentence where it is damaged or newer than this version can read."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FileFormatError(f"{path} is truncated or altered: it is not JSON") from error
+    version = content.get("format") if isinstance(content, dict) else None
+    if not isinstance(version, int):
+        raise FileFormatError(f"{path} was not written by neuralfactors")
+    if version > FORMAT:
+        raise FileFormatError(f"{path} has format {version}, newer than {FORMAT}: update neuralfactors to read it")
+    return dict(content)

@@ -1,0 +1,93 @@
+"""What all rows of a run share: the images, checked and described."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from neuralfactors.datasets import ImageFolder
+from neuralfactors.experiment.config import RunConfig
+from neuralfactors.experiment.folder import RunFolder
+from neuralfactors.segmentation import Describer, LabelledGraphs
+from neuralfactors.vision import FeatureSettings
+
+MANY_IMAGES = 64  # from here on, starting a process per core pays
+
+
+@dataclass(frozen=True)
+class Means:
+    """How to compute, which does not change what comes out: cache, processes, progress bars."""
+
+    cache: str | os.PathLike[str] | None = None
+    n_jobs: int | None = None  # None: one, or one per core where there are many images
+    dask: str | None = None
+    verbose: int = 0
+
+    def builder_options(self, n_images: int) -> dict[str, Any]:
+        """Options of `FeatureBuilder` for so many images."""
+        n_jobs = self.n_jobs or (-1 if n_images >= MANY_IMAGES else 1)
+        return {"cache": self.cache, "n_jobs": n_jobs, "dask": self.dask, "progress": bool(self.verbose)}
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """The images of a run, described: the same for all its rows."""
+
+    describer: Describer
+    train: LabelledGraphs
+    val: LabelledGraphs | None
+    test: LabelledGraphs | None
+    test_split: str | None
+
+
+def open_data(config: RunConfig) -> ImageFolder:
+    """The images of a run; all label maps are looked at, so that a bad one is told before hours of work."""
+    data = ImageFolder(config.data, void=config.void, drop=config.drop, random_state=config.seed)
+    for split in dict.fromkeys(filter(None, used_splits(config, data).values())):
+        for sample in data[split]:
+            sample.check()
+    return data
+
+
+def used_splits(config: RunConfig, data: ImageFolder) -> dict[str, str | None]:
+    """The splits for train, val and test; val and test are None where the set has none of that name."""
+
+    def present(split: str | None) -> str | None:
+        return split if split and all(part in data.splits for part in split.split("+")) else None
+
+    return {"train": config.train_split, "val": present(config.val_split), "test": present(config.test_split)}
+
+
+def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) -> Prepared:
+    """The images of a run, described; words and scaling are in the run folder afterwards."""
+    splits = used_splits(config, data)
+    train_samples = data[config.train_split]
+    options = means.builder_options(len(data))
+    if folder.features.exists():
+        describer = Describer.load(folder.features, **options)
+        train = describer.describe(train_samples)
+    else:
+        describer = Describer(_settings(config), data.classes, **options)
+        train = describer.learn(train_samples)
+        describer.save(folder.features)
+    found: dict[str, LabelledGraphs] = {}
+    for split in dict.fromkeys(filter(None, (splits["val"], splits["test"]))):
+        found[split] = describer.describe(data[split])
+    val, test = (found.get(splits[part] or "") for part in ("val", "test"))
+    return Prepared(describer, train, val, test, splits["test"])
+
+
+def fill_cache(config: RunConfig, means: Means) -> int:
+    """Number of images whose features are in the cache afterwards: all those of the data."""
+    data = open_data(config)
+    describer = Describer(_settings(config), data.classes, **means.builder_options(len(data)))
+    describer.learn(data[config.train_split])
+    others = [split for split in data.splits if split != config.train_split]
+    samples = {sample.name: sample for split in others for sample in data[split]}
+    describer.builder.transform_many([sample.read_image for sample in samples.values()])
+    return len({sample.name for sample in data[config.train_split]} | samples.keys())
+
+
+def _settings(config: RunConfig) -> FeatureSettings:
+    return FeatureSettings(**{"random_state": config.seed, **config.features})

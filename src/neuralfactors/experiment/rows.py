@@ -1,0 +1,146 @@
+"""One row of a run: trained, evaluated, written."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sklearn.pipeline import Pipeline
+
+from neuralfactors.datasets import ImageFolder
+from neuralfactors.estimators import StructuredEstimator
+from neuralfactors.experiment.config import RunConfig
+from neuralfactors.experiment.examples import write_predictions
+from neuralfactors.experiment.folder import FORMAT, HISTORY_FILE, METRICS_FILE, ROW_FILE, RunFolder, write_json
+from neuralfactors.experiment.preparation import Means, Prepared
+from neuralfactors.experiment.variants import VARIANTS
+from neuralfactors.metrics import Scores
+from neuralfactors.persistence import write_atomically
+from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter, evaluate, mean_interaction
+
+
+class HistoryWriter:
+    """Callback that keeps history.jsonl up to date, a line an epoch, also across interruptions."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __call__(self, record: Mapping[str, Any]) -> None:
+        """Add `record`; lines of its epoch and later ones, from before an interruption, go."""
+        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
+        kept = [line for line in lines if json.loads(line)["epoch"] < record["epoch"]]
+        write_atomically(self.path, "".join(f"{line}\n" for line in [*kept, json.dumps(_told(record))]).encode())
+
+
+def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, *, verbose: int = 0) -> None:
+    """Train `row` into its folder; where a former attempt was interrupted, it goes on from the last epoch."""
+    place = folder.row(row)
+    estimator = build_row(row, config, prepared.describer.n_labels, place)
+    before = float(folder.row_document(row).get("seconds", 0.0))
+    start = time.monotonic()
+    state: dict[str, Any] = {
+        "format": FORMAT, "row": row, "settings": _settings(estimator), "status": "running", "error": None,
+        "seconds": before, "seconds_per_epoch": None, "epochs": None, "best_epoch": None, "seed": config.seed,
+    }  # fmt: skip
+    write_json(place / ROW_FILE, state)
+    segmenter = Segmenter(estimator=estimator, balance=config.balance, random_state=config.seed, verbose=verbose)
+    try:
+        segmenter.fit_graphs(prepared.describer, prepared.train, prepared.val)
+    except (ValueError, RuntimeError, ArithmeticError) as error:
+        write_json(place / ROW_FILE, {**state, "status": "failed", "error": str(error)})
+        raise
+    state |= {"seconds": before + time.monotonic() - start, **_epochs(segmenter.stages_[-1])}
+    segmenter.save_model(place)
+    if prepared.test is not None:
+        _write_results(place, segmenter, prepared.test, prepared.test_split or "")
+        write_predictions(place / "predictions", segmenter, prepared.test, config.n_examples)
+    write_json(place / ROW_FILE, {**state, "status": "done"})
+    for path in place.glob("*.checkpoint"):
+        path.unlink()
+
+
+def build_row(row: str, config: RunConfig, n_labels: int, place: Path | None = None) -> StructuredEstimator | Pipeline:
+    """The estimator of `row` with the changes of `config`, writing checkpoints and history into the folder `place`."""
+    variant = VARIANTS[row]
+    model = variant.build(n_labels, config.changes(row, variant.estimator().get_params()))
+    for name, stage in model.steps if isinstance(model, Pipeline) else [("model", model)]:
+        if place is None:
+            continue
+        if "checkpoint" in stage.get_params():
+            stage.set_params(checkpoint=str(place / f"{name}.checkpoint"))
+        if name == "model":
+            stage.set_params(callbacks=[HistoryWriter(place / HISTORY_FILE)])
+    return model
+
+
+def evaluate_row(
+    folder: RunFolder, row: str, data: str | os.PathLike[str], split: str, config: RunConfig, means: Means
+) -> dict[str, Any]:
+    """Figures of a finished row on a split of a labelled folder, as JSON can hold them; void classes as in `config`."""
+    images = ImageFolder(data, void=config.void, drop=config.drop, random_state=config.seed)
+    options = means.builder_options(len(images[split]))
+    segmenter = Segmenter.load(folder.row(row), features=folder.features)
+    segmenter.describer_ = Describer.load(folder.features, **options)
+    names = segmenter.class_names
+    if images.classes.names != names:
+        raise ValueError(f"{data} has the classes {images.classes.names}, but the model knows {names}")
+    for sample in images[split]:
+        sample.check()
+    found = evaluate(segmenter, segmenter.describer_.describe(images[split]))
+    return {"row": row, "classes": names, **metrics_document(found.joint, split, found.n_images)}
+
+
+def metrics_document(scores: Scores, split: str, n_images: int) -> dict[str, Any]:
+    """What metrics.json and `neuralfactors evaluate --json` hold of a split: percentages by label, and the counts."""
+    figures = scores.to_dict()
+    return {
+        "split": split,
+        **{name: figures[name] for name in ("pixel", "class_mean", "mean_iou")},
+        "per_class": list(figures["per_class"].values()),
+        "iou": list(figures["iou"].values()),
+        "confusion": scores.confusion.astype(int).tolist(),
+        "n_images": n_images,
+    }
+
+
+def _write_results(place: Path, segmenter: Segmenter, test: LabelledGraphs, split: str) -> None:
+    found = evaluate(segmenter, test)
+    parts = {"unary": found.unary, "interaction": found.interaction, "joint": found.joint}
+    figures = {part: scores.to_dict() for part, scores in parts.items()}
+    ablation = {part: {name: figures[part][name] for name in ("pixel", "class_mean")} for part in parts}
+    document = metrics_document(found.joint, split, found.n_images)
+    write_json(place / METRICS_FILE, {**document, "ablation": ablation})
+    table = mean_interaction(segmenter, test)
+    if table.any():
+        write_json(place / "interactions.json", {"labels": segmenter.class_names, "table": table.tolist()})
+
+
+def _told(record: Mapping[str, Any]) -> dict[str, Any]:
+    # Names as reports know them: "accuracy" alone would leave open of what.
+    names = {"optimal": "proved", "accuracy": "val_accuracy"}
+    return {names.get(name, name): value for name, value in record.items()}
+
+
+def _epochs(stage: StructuredEstimator) -> dict[str, Any]:
+    history = stage.history_
+    seconds = [sum(record.get("seconds", {}).values()) for record in history]
+    trainer = getattr(stage, "trainer_", None)
+    return {
+        "epochs": len(history),
+        "seconds_per_epoch": sum(seconds) / len(seconds) if seconds else None,
+        "best_epoch": trainer.progress.best_epoch if trainer is not None else None,
+    }
+
+
+def _settings(model: StructuredEstimator | Pipeline) -> dict[str, Any]:
+    steps = model.steps if isinstance(model, Pipeline) else [("model", model)]
+    return {name: {"class": type(stage).__name__, **_plain(stage.get_params(deep=False))} for name, stage in steps}
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    left_out = ("callbacks", "checkpoint", "checkpoint_every", "tensorboard", "verbose", "warm_start")
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items() if k not in left_out}

@@ -1,0 +1,85 @@
+"""Runs: rows of the paper's table trained one after another into a run folder, and continued where they stopped."""
+
+from __future__ import annotations
+
+import logging
+import os
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from neuralfactors.datasets import ImageFolder
+from neuralfactors.experiment.config import RunConfig
+from neuralfactors.experiment.examples import write_examples
+from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, write_json
+from neuralfactors.experiment.preparation import Means, open_data, prepare, used_splits
+from neuralfactors.experiment.rows import run_row
+
+PACKAGES = ("neuralfactors", "torch", "numpy", "scipy", "scikit-learn", "scikit-image", "pillow")
+logger = logging.getLogger(__name__)
+
+
+def run(config: RunConfig, out: str | os.PathLike[str], means: Means | None = None, command: str = "") -> Path:
+    """The run folder `out`, after the rows of `config` have been trained and evaluated into it.
+
+    Killed at any moment, it can be continued by `resume`.
+    """
+    folder = RunFolder(Path(out))
+    if (folder.path / RUN_FILE).exists():
+        raise FileExistsError(f"{out} already holds a run: 'neuralfactors resume {out}' continues it")
+    data = open_data(config)
+    write_json(folder.path / RUN_FILE, _run_document(config, data, command))
+    return _run(config, data, folder, means or Means())
+
+
+def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
+    """The run folder `path`, after what was left to do in it is done."""
+    folder = RunFolder.open(path)
+    config = RunConfig(**folder.document()["settings"])
+    return _run(config, open_data(config), folder, means or Means())
+
+
+def _run(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) -> Path:
+    left = [row for row in config.rows if folder.row_document(row).get("status") != "done"]
+    if left:
+        prepared = prepare(config, data, folder, means)
+        if prepared.test is not None and config.n_examples:
+            write_examples(folder.path, prepared.test, data.classes.palette, config.n_examples)
+        for row in left:
+            logger.info("training %s", row)
+            run_row(row, config, folder, prepared, verbose=means.verbose)
+    write_json(folder.path / RUN_FILE, {**folder.document(), "finished": _now()})
+    return folder.path
+
+
+def _run_document(config: RunConfig, data: ImageFolder, command: str) -> dict[str, Any]:
+    splits = used_splits(config, data)
+    colours = data.classes.palette.tolist()
+    return {
+        "format": FORMAT,
+        "kind": config.kind,
+        "data": Path(config.data).resolve().name,
+        "splits": {part: len(data[split]) if split else 0 for part, split in splits.items()},
+        "classes": [{"name": name, "color": c} for name, c in zip(data.classes.names, colours, strict=True)],
+        "features": config.features.get("features", "bow"),
+        "seed": config.seed,
+        "preset": config.preset,
+        "settings": {**config.to_dict(), "data": str(Path(config.data).resolve())},
+        "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
+        "started": _now(),
+        "finished": None,
+        "command": command,
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

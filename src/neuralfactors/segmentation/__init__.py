@@ -1,0 +1,21 @@
+"""Segmentation: labelled pictures in, a model out; pictures in, label maps out."""
+
+from neuralfactors.segmentation.describer import Describer
+from neuralfactors.segmentation.evaluation import Evaluation, evaluate, mean_interaction
+from neuralfactors.segmentation.explanation import Explanation
+from neuralfactors.segmentation.graphs import LabelledGraphs
+from neuralfactors.segmentation.samples import ArraySample, LabelledImage
+from neuralfactors.segmentation.segmenter import INTEGRATED, Segmenter
+
+__all__ = [
+    "INTEGRATED",
+    "ArraySample",
+    "Describer",
+    "Evaluation",
+    "Explanation",
+    "LabelledGraphs",
+    "LabelledImage",
+    "Segmenter",
+    "evaluate",
+    "mean_interaction",
+]

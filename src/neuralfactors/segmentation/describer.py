@@ -1,0 +1,114 @@
+"""What is learnt from the training images before any model: words, the scaling of features, the classes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from neuralfactors.datasets.classes import ClassEntry, Classes
+from neuralfactors.graph import Graph
+from neuralfactors.persistence import FileFormatError, load_model, save_model
+from neuralfactors.segmentation.graphs import LabelledGraphs, ScaledGraphs, Scaling, area_weight
+from neuralfactors.segmentation.samples import LabelledImage
+from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
+
+KIND = "features"  # what its file calls itself
+
+
+class Describer:
+    """Turns images into the graphs that models take, and label maps into labels of their nodes.
+
+    Parameters
+    ----------
+    settings : FeatureSettings
+    classes : Classes
+    **options
+        Of `FeatureBuilder`: backbone, cache, n_jobs, dask, progress.
+    """
+
+    def __init__(self, settings: FeatureSettings, classes: Classes, **options: Any) -> None:
+        self.builder = FeatureBuilder(settings, **options)
+        self.classes = classes
+        self.scaling: Scaling | None = None
+
+    @property
+    def n_labels(self) -> int:
+        """Number of classes, void ones apart."""
+        return len(self.classes.names)
+
+    def learn(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
+        """Learn words and scaling from the training `samples`; their labelled graphs."""
+        if not samples:
+            raise ValueError("there is no image to learn from")
+        sources = [sample.read_image for sample in samples]
+        images = self.builder.fit(sources).transform_many(sources)
+        self.scaling = Scaling.of(image.graph for image in images)
+        return self._labelled(samples, images)
+
+    def describe(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
+        """The labelled graphs of other `samples`."""
+        return self._labelled(samples, self.builder.transform_many([sample.read_image for sample in samples]))
+
+    def graph(self, image: NDArray[np.uint8]) -> tuple[ImageGraph, Graph]:
+        """The regions of one image, and the graph that a model takes."""
+        described = self.builder.transform(image)
+        return described, self._scaling().apply(described.graph, area_weight(described))
+
+    def _labelled(self, samples: Sequence[LabelledImage], images: Sequence[ImageGraph]) -> LabelledGraphs:
+        Y = [_node_labels(sample, image) for sample, image in zip(samples, images, strict=True)]
+        return LabelledGraphs(samples, images, ScaledGraphs(images, self._scaling()), Y)
+
+    def _scaling(self) -> Scaling:
+        if self.scaling is None:
+            raise ValueError("features are not learnt yet: fit the Segmenter first")
+        return self.scaling
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write settings, classes, words and scaling into `folder`: JSON and safetensors."""
+        settings, words = self.builder.state()
+        arrays = {f"words.{name}": array for name, array in words.items()}
+        arrays |= {f"scaling.{name}": array for name, array in self._scaling().to_arrays().items()}
+        document = {"class": KIND, "settings": settings, "classes": _classes_to_json(self.classes)}
+        save_model(folder, document, {name: torch.from_numpy(array) for name, array in arrays.items()})
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], **options: Any) -> Self:
+        """The describer that `save` wrote; `options` are those of the constructor."""
+        document, tensors = load_model(folder)
+        if document.get("class") != KIND:
+            raise FileFormatError(f"{Path(folder)} holds a {document.get('class')!r}, not {KIND}")
+        parts: dict[str, dict[str, NDArray[Any]]] = {"words": {}, "scaling": {}}
+        for key, tensor in tensors.items():
+            part, _, name = key.partition(".")
+            parts[part][name] = tensor.numpy()
+        describer = cls(FeatureSettings(**document["settings"]), _classes_from_json(document["classes"]))
+        describer.builder = FeatureBuilder.from_state(document["settings"], parts["words"], **options)
+        describer.scaling = Scaling(**parts["scaling"])
+        return describer
+
+
+def _node_labels(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]:
+    labels = sample.read_labels()
+    if labels.shape != image.shape:
+        sizes = f"{labels.shape[1]} × {labels.shape[0]}, but the image is {image.shape[1]} × {image.shape[0]}"
+        raise ValueError(f"the label map of {sample.name} is {sizes}")
+    return image.node_labels(labels)
+
+
+def _classes_to_json(classes: Classes) -> dict[str, Any]:
+    entries = [{"index": e.index, "name": e.name, "colour": e.colour} for e in classes.entries]
+    return {"entries": entries, "void": sorted(classes.void)}
+
+
+def _classes_from_json(document: dict[str, Any]) -> Classes:
+    entries = [
+        ClassEntry(e["index"], e["name"], None if e["colour"] is None else tuple(e["colour"]))
+        for e in document["entries"]
+    ]
+    return Classes(tuple(entries), frozenset(document["void"]))

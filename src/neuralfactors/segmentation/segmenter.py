@@ -1,0 +1,280 @@
+"""Segmenter: a folder of labelled pictures in; label maps, confidences and explanations of new pictures out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+from sklearn.pipeline import Pipeline
+from sklearn.utils.validation import check_is_fitted
+
+from neuralfactors.datasets import read_image
+from neuralfactors.datasets.classes import Classes
+from neuralfactors.estimators import StructuralSVM, StructuredEstimator
+from neuralfactors.graph import Graph
+from neuralfactors.inference import solve
+from neuralfactors.potentials import Potentials
+from neuralfactors.segmentation.describer import Describer
+from neuralfactors.segmentation.explanation import Explanation
+from neuralfactors.segmentation.graphs import LabelledGraphs
+from neuralfactors.segmentation.samples import Dataset, to_samples
+from neuralfactors.vision import FeatureSettings, ImageGraph
+
+Picture = NDArray[np.uint8] | str | os.PathLike[str]
+
+# Chosen on validation images of MSRC-21; `neuralfactors train` uses them too.
+INTEGRATED: dict[str, Any] = {"C": 100.0, "learning_rate": 1e-3, "max_iter": 25, "batch_size": "auto", "keep": "last"}
+MAX_BATCH, STEPS = 12, 20  # "auto": so many images a step at most, and where there are few, so many steps an epoch
+
+
+class Segmenter(BaseEstimator):
+    """Image segmentation with context: regions of an image labelled jointly by neural factors.
+
+    Parameters
+    ----------
+    features : "bow", "cnn", "bow+cnn" or FeatureSettings
+        What describes a region: bags of words, a network's feature maps (needs the extra ``cnn``), or both.
+    estimator : estimator or Pipeline
+        What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
+        training. None: a `StructuralSVM` with neural factors, trained as a whole. ``batch_size="auto"`` in it stands
+        for 12 images a step, or fewer where that leaves less than 20 steps an epoch.
+    balance : float
+        How much rare classes count: 0 by their area, 1 as much as frequent ones.
+    classes : sequence of str
+        Names of the labels where images come as arrays; None: "0", "1", ...
+    cache : path
+        Folder that keeps features, so that the next `fit` on the same images is instant; None: nothing is kept.
+    n_jobs : int
+        Processes that compute features; −1 is one per core.
+    dask : str
+        Address of a Dask scheduler that computes them instead.
+    backbone : torch module
+        A network of one's own for CNN features; see `FeatureBuilder`.
+    random_state : int
+        Seed of words and training.
+    verbose : int
+        1 shows progress bars.
+
+    Attributes
+    ----------
+    describer_ : Describer
+        Words, scaling and classes.
+    stages_ : list of estimators
+        The fitted estimator, after those that transform its input.
+
+    Examples
+    --------
+    >>> from neuralfactors.datasets import SCENE_CLASSES, make_scenes
+    >>> scenes = make_scenes(4, shape=(48, 64))
+    >>> model = StructuralSVM((8,), (8,), max_iter=2)
+    >>> segmenter = Segmenter(FeatureSettings(n_regions=30), estimator=model, classes=SCENE_CLASSES).fit(scenes)
+    >>> segmenter.predict(scenes[0][0]).shape
+    (48, 64)
+    >>> bool(segmenter.confidence(scenes[0][0]).max() <= 1)
+    True
+    """
+
+    def __init__(
+        self,
+        features: str | FeatureSettings = "bow",
+        *,
+        estimator: StructuredEstimator | Pipeline | None = None,
+        balance: float = 0.0,
+        classes: Sequence[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        n_jobs: int = 1,
+        dask: str | None = None,
+        backbone: Any = None,
+        random_state: int = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.features = features
+        self.estimator = estimator
+        self.balance = balance
+        self.classes = classes
+        self.cache = cache
+        self.n_jobs = n_jobs
+        self.dask = dask
+        self.backbone = backbone
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, dataset: Dataset, *, split: str = "train", validation: Dataset | str | None = None) -> Self:
+        """Learn from labelled images.
+
+        Parameters
+        ----------
+        dataset : ImageFolder, or sequence of samples or of (image, labels)
+            Images are uint8 (H, W, 3), labels int64 (H, W) with −1 for void.
+        split : str
+            Which part of an `ImageFolder` to learn from.
+        validation : str or dataset
+            Split, or images, whose accuracy after every epoch goes into the history.
+        """
+        samples, classes = to_samples(dataset, split, self.classes)
+        describer = self.describer(classes)
+        train = describer.learn(samples)
+        held = None
+        if validation is not None:
+            source = dataset if isinstance(validation, str) else validation
+            name = validation if isinstance(validation, str) else split
+            held = describer.describe(to_samples(source, name, self.classes)[0])
+        return self.fit_graphs(describer, train, held)
+
+    def fit_graphs(self, describer: Describer, train: LabelledGraphs, validation: LabelledGraphs | None = None) -> Self:
+        """Learn from images that `describer` has described already, so that several models share that work."""
+        self.describer_ = describer
+        weight = train.class_weight(describer.n_labels, self.balance)
+        X = train.X
+        held = None if validation is None else validation.X
+        self.stages_: list[StructuredEstimator] = []
+        stages = self._new_stages(describer.n_labels, weight, len(X))
+        for number, stage in enumerate(stages):
+            judged = (
+                {} if validation is None or "keep" not in stage.get_params() else {"validation": (held, validation.Y)}
+            )
+            stage.fit(X, train.Y, **judged)
+            if number + 1 < len(stages):
+                X, held = stage.transform(X), None if held is None else stage.transform(held)
+            self.stages_.append(stage)
+        return self
+
+    def describer(self, classes: Classes) -> Describer:
+        """What will turn images into graphs, with the options of this segmenter, before it has learnt anything."""
+        settings = self.features
+        if isinstance(settings, str):
+            settings = FeatureSettings(features=settings, random_state=self.random_state)
+        return Describer(
+            settings, classes, backbone=self.backbone, cache=self.cache, n_jobs=self.n_jobs, dask=self.dask,
+            progress=bool(self.verbose),
+        )  # fmt: skip
+
+    def predict(self, image: Picture) -> NDArray[np.int64]:
+        """Label map (H, W) of an image, an array or a file; labels number `class_names`."""
+        described, graph = self._describe(image)
+        return described.paint(self.label_graph(graph))
+
+    def predict_proba(self, image: Picture) -> NDArray[np.float32]:
+        """Probability-like confidence (H, W, L) in every label of every pixel.
+
+        It is the softmax of the negated reduced costs of inference: how much less than the best the best labelling
+        scores, at least, that gives the region this label. For a model without interactions, these are its
+        probabilities; else they are not calibrated.
+        """
+        described, graph = self._describe(image)
+        return described.paint(self._region_proba(graph))
+
+    def confidence(self, image: Picture) -> NDArray[np.float32]:
+        """Confidence (H, W), 0 to 1, in the predicted label of every pixel; see `predict_proba`."""
+        described, graph = self._describe(image)
+        labels = self.label_graph(graph)
+        return described.paint(self._region_proba(graph)[np.arange(len(labels)), labels])
+
+    def explain(self, image: Picture) -> Explanation:
+        """Label maps by the unary factors alone, by the interaction factors alone, and by both."""
+        described, graph = self._describe(image)
+        maps = {part: described.paint(labels) for part, labels in self.explain_graph(graph).items()}
+        return Explanation(**maps, image=_read(image), palette=self.describer_.classes.palette)
+
+    def label_graph(self, graph: Graph) -> NDArray[np.int64]:
+        """Labels (V,) of the nodes of a described graph."""
+        labels: NDArray[np.int64] = self.stages_[-1].predict([self._transform(graph)])[0]
+        return labels
+
+    def explain_graph(self, graph: Graph) -> dict[str, NDArray[np.int64]]:
+        """Labels (V,) of a described graph by "unary" factors, "interaction" factors, and both, "joint"."""
+        unary, interaction, edges = self.potentials(graph)
+        silent = np.zeros_like(interaction)
+        return {
+            "unary": solve(unary, silent, edges).labels,
+            "interaction": solve(np.zeros_like(unary), interaction, edges).labels,
+            "joint": self.label_graph(graph),
+        }
+
+    @property
+    def class_names(self) -> list[str]:
+        """Name of each label."""
+        check_is_fitted(self, "stages_")
+        return self.describer_.classes.names
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that prediction needs into the folder `path`; no code, no pickle."""
+        check_is_fitted(self, "stages_")
+        self.describer_.save(Path(path) / "features")
+        self.save_model(path)
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimators only, into the folders ``unary`` (if there is a first stage) and ``model``."""
+        check_is_fitted(self, "stages_")
+        for folder, stage in zip(_stage_folders(Path(path), len(self.stages_)), self.stages_, strict=True):
+            stage.save(folder)
+        if len(self.stages_) == 1 and (Path(path) / "unary").exists():
+            shutil.rmtree(Path(path) / "unary")  # of a model that this one replaces
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, features: str | os.PathLike[str] | None = None, **options: Any
+    ) -> Self:
+        """The segmenter that `save` wrote; `options` are parameters such as `cache`, `n_jobs` and `backbone`.
+
+        `features` is the folder of words and scaling where that is not in `path`.
+        """
+        path = Path(path)
+        segmenter = cls(**options)
+        chosen = {name: getattr(segmenter, name) for name in ("cache", "n_jobs", "dask", "backbone")}
+        segmenter.describer_ = Describer.load(features or path / "features", **chosen)
+        segmenter.features = segmenter.describer_.builder.settings
+        n_stages = 2 if (path / "unary").exists() else 1
+        segmenter.stages_ = [StructuredEstimator.load(folder) for folder in _stage_folders(path, n_stages)]
+        return segmenter
+
+    def _new_stages(
+        self, n_labels: int, class_weight: NDArray[np.float64] | None, n_images: int
+    ) -> list[StructuredEstimator]:
+        model = StructuralSVM(**INTEGRATED) if self.estimator is None else clone(self.estimator)
+        stages = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+        if len(stages) > 2 or not all(isinstance(stage, StructuredEstimator) for stage in stages):
+            raise ValueError(f"estimator must be one of neuralfactors, or a Pipeline of two of them, got {model!r}")
+        for stage in stages:
+            known = stage.get_params()
+            common: dict[str, Any] = {"n_labels": n_labels, "verbose": self.verbose, "random_state": self.random_state}
+            if known.get("class_weight") is None:
+                common["class_weight"] = class_weight
+            if known.get("batch_size") == "auto":
+                common["batch_size"] = min(MAX_BATCH, max(1, round(n_images / STEPS)))
+            stage.set_params(**{name: value for name, value in common.items() if name in known})
+        return stages
+
+    def _describe(self, image: Picture) -> tuple[ImageGraph, Graph]:
+        check_is_fitted(self, "stages_")
+        return self.describer_.graph(_read(image))
+
+    def _transform(self, graph: Graph) -> Graph:
+        for stage in self.stages_[:-1]:
+            graph = stage.transform([graph])[0]
+        return graph
+
+    def potentials(self, graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+        """Unary scores (V, L), interaction scores (E, L, L) and edges (E, 2) of a described graph."""
+        potentials: Potentials = self.stages_[-1].decision([self._transform(graph)])[0]
+        return potentials.unary.cpu().numpy(), potentials.interaction.cpu().numpy(), potentials.edges.cpu().numpy()
+
+    def _region_proba(self, graph: Graph) -> NDArray[np.float32]:
+        costs = solve(*self.potentials(graph), reduced_costs=True).reduced_costs
+        assert costs is not None
+        weights = np.exp(-(costs - costs.min(axis=1, keepdims=True)))
+        return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
+
+
+def _read(image: Picture) -> NDArray[np.uint8]:
+    return read_image(Path(image)) if isinstance(image, (str, os.PathLike)) else image
+
+
+def _stage_folders(path: Path, n_stages: int) -> list[Path]:
+    return [path / "unary", path / "model"][-n_stages:]
