@@ -187,7 +187,7 @@ class Viewer {
   }
 
   refresh() {
-    const context = this.canvas.getContext("2d");
+    const context = this.canvas.getContext("2d", { willReadFrequently: true }); // it is written pixel by pixel
     context.putImageData(this.shown, 0, 0);
     if (this.cursor) this.cross(context);
     this.tell();
