@@ -12,11 +12,10 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <numeric>
-#include <tuple>
 #include <vector>
 
 #include "bp.hpp"
+#include "candidates.hpp"
 #include "forest.hpp"
 #include "random.hpp"
 #include "relaxation.hpp"
@@ -35,7 +34,8 @@ class AutoSearch {
     const bool patient = task_.options.max_iterations > 0;  // a budget that is given is spent
     const int budget = patient ? task_.options.max_iterations : kIterations;
     iterate(relaxation_, std::min(kFirstIterations, budget));
-    if (!is_loose(kVeryLoose)) iterate(relaxation_, std::min(kSecondIterations, budget - task_.out.iterations));
+    if (!is_loose(kVeryLoose) && !is_wide())
+      iterate(relaxation_, std::min(kSecondIterations, budget - task_.out.iterations));
     double gap_before = std::numeric_limits<double>::infinity();
     while (!task_.closed() && !search(relaxation_, model_, is_restrictable())) {
       const double hoped_for = (is_loose(kNear) ? kWorthIt : kWorthItNear) * gap_before;
@@ -49,39 +49,40 @@ class AutoSearch {
       if (restricted) search_restricted();
       iterate(relaxation_, restricted ? 1 : is_restrictable() ? kMoreOfMany : kMoreOfFew);
     }
+    if (!settled_ && !task_.closed() && is_loose(kExpand)) expand_labels();
     if (!settled_) task_.out.bound = relaxation_.certified();
     if (task_.options.reduced_costs) fill_reduced_costs(task_, relaxation_);
   }
 
  private:
-  static constexpr int kFirstIterations = 3, kSecondIterations = 4, kIterations = 60;
-  static constexpr int kMoreOfMany = 3, kMoreOfFew = 6;         // further iterations with many labels and with few
+  static constexpr int kFirstIterations = 3, kSecondIterations = 2, kIterations = 60;
+  static constexpr int kMoreOfMany = 2, kMoreOfFew = 6;         // further iterations with many labels and with few
   static constexpr double kWorthIt = 0.3, kWorthItNear = 0.85;  // a round must bring the gap down to this part of it
   static constexpr int kRestricted = 8;                         // labels of a node in the restricted model
-  static constexpr int kRestrictedIterations = 5;
+  static constexpr int kWide =
+      24;  // with more labels than this a restricted sweep costs next to nothing beside a full one
+  static constexpr int kRestrictedIterations = 6, kRestrictedIterationsWide = 12;
   static constexpr double kMaxTable = 4000, kProofTable = 20000;  // entries of one elimination
   static constexpr double kNear = 1e-3;                       // a gap, relative to the scale, that may well be closed
   static constexpr double kLoose = 0.012, kVeryLoose = 0.05;  // gaps at which beliefs say little, or nothing
+  static constexpr double kExpand = 5e-3;                     // a gap at which expansion moves may still find something
+  static constexpr int kExpansionSweeps = 3;
   static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
   static constexpr int kMaxPerNode = 8;  // candidates of one node
   static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.8, kProofPerNode = 1;
   static constexpr int kMaxProductIterations = 16, kWarmUp = 3;
   static constexpr float kReinforcement = 0.03f;
 
-  struct Choice {
-    float cost;  // minus its belief
-    int node, label;
-  };
-
   Task<T>& task_;
   Model& model_;
   Relaxation<T> relaxation_;
   Random random_;
   bool settled_ = false;  // the bound stands as it is
-  std::vector<Choice> ranked_;
+  CandidateChooser chooser_;
 
   bool is_loose(double limit) const { return task_.gap() > limit * task_.survey.scale(); }
   bool is_restrictable() const { return model_.n_labels > kRestricted; }
+  bool is_wide() const { return model_.n_labels > kWide; }
 
   // n forward sweeps with the backward ones before and between them; the last two round, the last keeps its beliefs.
   void iterate(Relaxation<T>& relaxation, int n) {
@@ -98,7 +99,8 @@ class AutoSearch {
     improve_nodes(model);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const double gap = relaxation.bound_of_belief() - task_.out.score;
-      const bool complete = choose_candidates(relaxation.belief, model, gap + task_.survey.rounding());
+      const bool complete = choose_candidates(relaxation.belief, model, gap + task_.survey.rounding(),
+                                              only_proof ? 0 : kCandidatesPerNode);
       if (only_proof && !complete) return false;
       const int frozen = eliminate(model, complete ? kProofTable : kMaxTable);
       const bool improved = task_.offer(model, task_.work.by_position);
@@ -124,78 +126,24 @@ class AutoSearch {
     return task_.work.elimination.improve(model, task_.work.candidates, task_.work.by_position, max_table, random_);
   }
 
-  static bool cheaper(const Choice& x, const Choice& y) {
-    return std::tie(x.cost, x.node, x.label) < std::tie(y.cost, y.node, y.label);
-  }
-
-  // The incumbent's label and those of belief above -threshold, the most promising where they are too many. Returns
-  // whether none had to be left out.
-  bool choose_candidates(const std::vector<float>& belief, const Model& m, double threshold,
-                         double per_node = kCandidatesPerNode) {
+  // Candidates from the incumbent and the beliefs above -threshold; returns whether none had to be left out.
+  bool choose_candidates(const std::vector<float>& belief, const Model& m, double threshold, double per_node) {
     task_.incumbent(m, task_.work.by_position);
-    const std::vector<int>& present = task_.work.by_position;
     const float floor = static_cast<float>(-threshold / m.unit);
-    ranked_.clear();
-    for (int i = 0; i < m.n_nodes; ++i) {
-      const float* b = belief.data() + static_cast<std::size_t>(i) * m.stride;
-      for (int a = 0; a < m.n_labels; ++a)
-        if (b[a] >= floor && a != present[i]) ranked_.push_back({-b[a], i, a});
-    }
-    bool complete = true;
-    const std::size_t room = static_cast<std::size_t>(per_node * m.n_nodes) + 8;
-    if (ranked_.size() > static_cast<std::size_t>(kProofPerNode * m.n_nodes) + 8) {
-      std::nth_element(ranked_.begin(), ranked_.begin() + static_cast<std::ptrdiff_t>(room), ranked_.end(), cheaper);
-      ranked_.resize(room);
-      complete = false;
-    }
-    return list_candidates(m, present) && complete;
-  }
-
-  bool list_candidates(const Model& m, const std::vector<int>& present) {
-    Candidates& c = task_.work.candidates;
-    std::sort(ranked_.begin(), ranked_.end(),
-              [](const Choice& x, const Choice& y) { return x.node != y.node ? x.node < y.node : cheaper(x, y); });
-    c.begin.assign(1, 0);
-    c.label.clear();
-    bool complete = true;
-    std::size_t k = 0;
-    for (int i = 0; i < m.n_nodes; ++i) {
-      c.label.push_back(present[i]);
-      for (; k < ranked_.size() && ranked_[k].node == i; ++k) {
-        if (static_cast<int>(c.label.size()) - c.begin[i] < kMaxPerNode)
-          c.label.push_back(ranked_[k].label);
-        else
-          complete = false;
-      }
-      c.begin.push_back(static_cast<int>(c.label.size()));
-    }
-    return complete;
+    const CandidateChooser::Limits limits{kProofPerNode, per_node, kMaxPerNode};
+    return chooser_.choose(m, belief, task_.work.by_position, floor, limits, task_.work.candidates);
   }
 
   // The same with the best labels of each node only: a fraction of the work, and no bound.
   void search_restricted() {
     Model& small = task_.work.restricted;
-    small.restrict_to(model_, kRestricted, best_labels());
+    task_.incumbent(model_, task_.work.by_position);
+    small.restrict_to(model_, kRestricted,
+                      best_labels(model_, relaxation_.belief, task_.work.by_position, kRestricted));
     Relaxation<T> relaxation(task_, small);
-    iterate(relaxation, kRestrictedIterations);
+    iterate(relaxation, is_wide() ? kRestrictedIterationsWide : kRestrictedIterations);
     search(relaxation, small, false);
     small.return_messages(model_);
-  }
-
-  std::vector<int> best_labels() {
-    const Model& m = model_;
-    std::vector<int> best, order(m.n_labels);
-    best.reserve(static_cast<std::size_t>(m.n_nodes) * kRestricted);
-    for (int i = 0; i < m.n_nodes; ++i) {
-      const float* b = relaxation_.belief.data() + static_cast<std::size_t>(i) * m.stride;
-      const int present = task_.out.labels[m.node[i]];
-      std::iota(order.begin(), order.end(), 0);
-      std::swap(order[0], order[present]);
-      std::partial_sort(order.begin() + 1, order.begin() + kRestricted, order.end(),
-                        [&](int x, int y) { return b[x] > b[y]; });
-      best.insert(best.end(), order.begin(), order.begin() + kRestricted);
-    }
-    return best;
   }
 
   // The relaxation is far from tight: max-product may know better. Returns false, everything as it was, if it does not;
@@ -234,6 +182,13 @@ class AutoSearch {
       if (!task_.offer(model_, task_.work.by_position)) break;
     }
     improve_forests();
+  }
+
+  // Expansion moves reach labellings that differ from the incumbent over large regions.
+  void expand_labels() {
+    std::vector<int> labels = task_.out.labels;
+    task_.work.expansion.run(task_.problem, labels, kExpansionSweeps, task_.interrupt);
+    task_.offer(labels);
   }
 
   void improve_forests() {

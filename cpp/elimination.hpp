@@ -13,19 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "candidates.hpp"
 #include "model.hpp"
 #include "random.hpp"
 
 namespace neuralfactors {
-
-// Labels to choose from, node by node (by position); the first of each node is its present one.
-struct Candidates {
-  std::vector<int> begin;  // (V + 1)
-  std::vector<int> label;
-
-  int size(int i) const { return begin[i + 1] - begin[i]; }
-  int present(int i) const { return label[begin[i]]; }
-};
 
 class Elimination {
  public:
