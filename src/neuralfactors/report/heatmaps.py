@@ -84,8 +84,12 @@ def _heat_map(
     drawn.append(svg.text(0, 27, f"→ {axes[0]}", "tick"))
     drawn.append(svg.tag("rect", width=CELL, height=CELL, class_="heat-cursor", visibility="hidden"))
     grid = f"{MARGIN:g} {CELL:g} {n}"
-    figure = svg.picture(MARGIN + size + 2, MARGIN + size + 2, title, drawn, "heat")
-    return svg.tag("div", figure, class_="heat-frame", data_grid=grid, tabindex=0, role="group", aria_label=title)
+    width = MARGIN + size + 2
+    figure = svg.picture(width, width, title, drawn, "heat")
+    style = f"--natural: {width:g}px"  # few labels are not blown up, and many stay legible on a phone
+    return svg.tag(
+        "div", figure, class_="heat-frame", style=style, data_grid=grid, tabindex=0, role="group", aria_label=title
+    )
 
 
 def _on(shade: int) -> str:
