@@ -81,7 +81,11 @@ class BatchSolver {
   void run(int n_threads, Interrupt& interrupt) {
     n_threads = std::max(1, std::min(n_threads, batch_.n_graphs));
     std::vector<std::thread> workers;
-    for (int k = 1; k < n_threads; ++k) workers.emplace_back([this] { work(nullptr); });
+    workers.reserve(n_threads - 1);
+    try {
+      for (int k = 1; k < n_threads; ++k) workers.emplace_back([this] { work(nullptr); });
+    } catch (const std::exception&) {  // the system gives no more threads: those that there are do the work
+    }
     work(&interrupt);
     for (std::thread& w : workers) w.join();
     if (interrupted_) std::rethrow_exception(interrupted_);

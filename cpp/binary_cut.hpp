@@ -1,4 +1,4 @@
-// Exact MAP for two labels by one minimum cut, and the roof-dual bound where that is not possible.
+// Exact MAP for two labels by one minimum cut.
 #pragma once
 
 #include <algorithm>
@@ -21,9 +21,7 @@ class BinaryCut {
   bool solve(const Problem<T>& problem, std::vector<int>& labels, Interrupt& interrupt) {
     const Graph& graph = *problem.graph;
     qpbo_.reset(graph.n_nodes);
-    base_ = 0;
     for (int i = 0; i < graph.n_nodes; ++i) {
-      base_ += problem.row(i)[0];
       qpbo_.add_gain(i, static_cast<double>(problem.row(i)[1]) - problem.row(i)[0]);
     }
     for (int e = 0; e < graph.n_edges; ++e) {
@@ -33,7 +31,6 @@ class BinaryCut {
       const double largest = std::max(std::max(std::abs(s00), std::abs(s01)), std::max(std::abs(s10), std::abs(s11)));
       // A table that is a sum of a row and a column but for the rounding of its entries couples nothing.
       const bool coupled = std::abs(coupling) > 4 * std::numeric_limits<T>::epsilon() * largest;
-      base_ += s00;
       qpbo_.add_gain(graph.tail[e], s10 - s00);
       qpbo_.add_gain(graph.head[e], s01 - s00);
       if (coupled) qpbo_.add_coupling(graph.tail[e], graph.head[e], coupling);
@@ -44,17 +41,8 @@ class BinaryCut {
     return qpbo_.balanced();
   }
 
-  // No labelling of the last problem scores higher; the score itself, up to rounding, when solve() returned true.
-  double bound() const { return base_ + qpbo_.bound(); }
-
  private:
   Qpbo qpbo_;
-  double base_ = 0;  // score of label 0 everywhere
 };
-
-template <class T>
-bool solve_binary(const Problem<T>& problem, std::vector<int>& labels, Interrupt& interrupt) {
-  return BinaryCut().solve(problem, labels, interrupt);
-}
 
 }  // namespace neuralfactors

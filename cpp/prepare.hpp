@@ -34,7 +34,7 @@ class Prepared {
  public:
   Problem<T> problem;  // what the caller asked, forbidden entries being -inf
   Problem<T> finite;   // the same with a penalty in place of -inf
-  Survey survey;       // of `finite`, where there is something forbidden; else of `problem`
+  Survey survey;       // of `problem`: penalties are no scores, and no tolerance may grow with them
   bool forbidden = false;
   bool hopeless = false;     // some row or table is wholly forbidden
   double least_allowed = 0;  // no allowed labelling scores below this
@@ -135,12 +135,13 @@ class Prepared {
   void penalise() {
     const std::size_t n_unary = static_cast<std::size_t>(graph_.n_nodes) * problem.n_labels;
     const std::size_t size = static_cast<std::size_t>(problem.n_labels) * problem.n_labels;
-    const double range = survey.top - survey.bottom, penalty = 2 * range + (range > 0 ? 0 : 1 + survey.magnitude);
+    const double range = survey.top - survey.bottom;
+    survey.penalty = 2 * range + (range > 0 ? 0 : 1 + survey.magnitude);
     finite_unary_.assign(problem.unary, problem.unary + n_unary);
     finite_interaction_.assign(problem.interaction, problem.interaction + graph_.n_edges * size);
     auto replace = [&](T* values, std::size_t count, double top) {
       for (std::size_t k = 0; k < count; ++k)
-        if (values[k] == -std::numeric_limits<T>::infinity()) values[k] = static_cast<T>(top - penalty);
+        if (values[k] == -std::numeric_limits<T>::infinity()) values[k] = static_cast<T>(top - survey.penalty);
     };
     for (int i = 0; i < graph_.n_nodes; ++i)
       replace(finite_unary_.data() + static_cast<std::size_t>(i) * problem.n_labels, problem.n_labels,
@@ -149,7 +150,6 @@ class Prepared {
       replace(finite_interaction_.data() + static_cast<std::size_t>(e) * size, size, survey.table_max[e]);
     finite.unary = finite_unary_.data();
     finite.interaction = finite_interaction_.data();
-    survey.look(finite);
   }
 };
 

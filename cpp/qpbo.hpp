@@ -41,7 +41,7 @@ class Qpbo {
   int solve(Interrupt& interrupt) {
     find_flips();
     build();
-    bound_ = optimism_ - network_.solve(interrupt);
+    network_.solve(interrupt);
     int n_unknown = 0;
     for (int i = 0; i < size(); ++i) n_unknown += value(i) == kUnknown;
     return n_unknown;
@@ -54,9 +54,6 @@ class Qpbo {
     const bool rejected = network_.on_source_side(place_[i] + 1);
     return chosen == rejected ? kUnknown : chosen;
   }
-
-  // No x has a larger value.
-  double bound() const { return bound_; }
 
   // Whether every component agrees with some flip, so that the solution is exact.
   bool balanced() const { return balanced_; }
@@ -123,9 +120,7 @@ class Qpbo {
       n_places += doubled(i) ? 2 : 1;
     }
     network_.reset(n_places);
-    optimism_ = 0;
     for (int i = 0; i < size(); ++i) {
-      optimism_ += std::max(field_[i], 0.0);
       if (doubled(i)) {
         network_.add_supply(place_[i], field_[i] / 2);
         network_.add_supply(place_[i] + 1, -field_[i] / 2);
@@ -134,7 +129,6 @@ class Qpbo {
       }
     }
     for (const Coupling& c : couplings_) {
-      optimism_ += std::max(-c.strength / 2, 0.0);
       const bool twins = doubled(c.i);
       const double capacity = std::abs(c.strength) / (twins ? 4 : 2);
       const int cross = twins && c.strength < 0 ? 1 : 0;
@@ -148,8 +142,6 @@ class Qpbo {
   std::vector<Coupling> couplings_;
   std::vector<Member> members_;
   std::vector<int> place_;  // node of the network; its twin follows
-  double optimism_ = 0;     // value if every field and every edge had its way
-  double bound_ = 0;
   bool balanced_ = true;
 };
 

@@ -19,6 +19,7 @@ struct Survey {
   double mean = 0;                 // score of an average labelling
   double magnitude = 0;            // largest absolute value
   double total_magnitude = 0;      // sum of the largest absolute values of the rows and tables
+  double penalty = 0;              // what stands for -inf lies this much below the maximum of its row or table
   std::vector<double> row_max;     // (V)
   std::vector<double> table_max;   // (E)
   std::vector<char> offset_table;  // (E) a constant dwarfs the differences between entries
@@ -37,7 +38,7 @@ struct Survey {
   double dust() const { return 1e-14 * total_magnitude; }
 
   // What float32 arithmetic may get wrong in a sum over the whole problem.
-  double rounding() const { return 2e-6 * (top - bottom); }
+  double rounding() const { return 2e-6 * (top - bottom + penalty); }
 
   static constexpr double kLargest = 1e200;  // sums of larger scores could overflow
 

@@ -1,4 +1,4 @@
-// Which nodes should leave their label for an alternative one? The binary problem inside expansion and fusion moves.
+// Which nodes should leave their label for an alternative one? The binary problem inside an expansion move.
 #pragma once
 
 #include <algorithm>

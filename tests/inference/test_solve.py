@@ -52,6 +52,16 @@ def test_forbidden_entries_are_respected(method, problem):
     check_answer(problem, solve(*problem.arrays, method=method, tol=TOL), brute_force(problem))
 
 
+@pytest.mark.parametrize("method", ["auto", "trws"])
+@pytest.mark.parametrize("share", [0.02, 0.1, 0.3])
+def test_forbidden_entries_do_not_loosen_the_tolerance(method, share):
+    rng = np.random.default_rng(0)
+    p = make_problem(rng, 3000, 6, planar_graph(rng, 3000), strength=0.3)
+    p.interaction[rng.random(p.interaction.shape) < share] = -np.inf
+    r = solve(*p.arrays, method=method, tol=TOL)
+    assert (r.status == "optimal") == (r.gap <= TOL * p.scale)
+
+
 @given(problem=problems(max_nodes=6, max_labels=3))
 def test_auto_is_nearly_always_optimal_on_small_problems(problem):
     r = solve(*problem.arrays)

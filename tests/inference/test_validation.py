@@ -228,3 +228,16 @@ def test_ctrl_c_ends_a_long_solve(call):
     out, err = process.communicate(timeout=30)
     assert "finished" not in out
     assert "KeyboardInterrupt" in err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs a limit on memory, so that threads run out")
+def test_more_threads_than_the_system_has_are_no_error():
+    code = (
+        "import resource\nimport numpy as np\nfrom neuralfactors.inference import solve_batch\n"
+        "used = int(open('/proc/self/statm').read().split()[0]) * resource.getpagesize()\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (used + 2**28, used + 2**28))\n"
+        "u, t, n = np.zeros((1000, 2)), np.zeros((0, 2, 2)), np.arange(1001)\n"
+        "print(len(solve_batch(u, t, [], n, 0 * n, 900)))"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (process.returncode, process.stdout) == (0, "1000\n"), process.stderr
