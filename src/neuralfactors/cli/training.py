@@ -37,7 +37,7 @@ RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a ru
 def demo(
     out: Out = Path("runs/demo"),
     scenes: Annotated[int, typer.Option(min=5, help="Number of scenes to draw.")] = 60,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training scenes.")] = 25,
+    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training scenes.")] = 15,
     seed: Annotated[int, typer.Option(min=0, help="Of scenes, words and training.")] = 0,
 ) -> None:
     """Draw scenes in which only context tells sky from water, and learn them in three ways."""

@@ -9,6 +9,7 @@ from typing import Any
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RunFolder
+from neuralfactors.persistence import DOCUMENT
 from neuralfactors.segmentation import Describer, LabelledGraphs
 from neuralfactors.vision import FeatureSettings
 
@@ -64,7 +65,7 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
     splits = used_splits(config, data)
     train_samples = data[config.train_split]
     options = means.builder_options(len(data))
-    if folder.features.exists():
+    if (folder.features / DOCUMENT).exists():
         describer = Describer.load(folder.features, **options)
         train = describer.describe(train_samples)
     else:

@@ -55,13 +55,14 @@ def _run(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) 
 
 
 def _run_document(config: RunConfig, data: ImageFolder, command: str) -> dict[str, Any]:
-    splits = used_splits(config, data)
+    used = used_splits(config, data)
+    counts = {split: len(data[split]) for split in dict.fromkeys(filter(None, used.values()))}
     colours = data.classes.palette.tolist()
     return {
         "format": FORMAT,
         "kind": config.kind,
         "data": Path(config.data).resolve().name,
-        "splits": {part: len(data[split]) if split else 0 for part, split in splits.items()},
+        "splits": counts if used["test"] else {**counts, "test": 0},
         "classes": [{"name": name, "color": c} for name, c in zip(data.classes.names, colours, strict=True)],
         "features": config.features.get("features", "bow"),
         "seed": config.seed,

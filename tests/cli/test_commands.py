@@ -1,0 +1,202 @@
+"""Every command does what its help says, in a process of its own."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cli_server import FAST
+from PIL import Image
+
+import neuralfactors
+from neuralfactors.datasets import ImageFolder, read_image, write_scenes
+from neuralfactors.metrics import Scores
+from neuralfactors.segmentation import Segmenter
+
+COMMANDS = ("demo", "train", "resume", "report", "predict", "evaluate", "info", "convert", "prepare")
+
+
+def test_script_and_module_are_the_same_command():
+    script = Path(sys.executable).with_name("neuralfactors")
+    for command in ([str(script)], [sys.executable, "-m", "neuralfactors"]):
+        result = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=True)
+        assert result.stdout.strip() == neuralfactors.__version__
+
+
+def test_help_does_not_wait_for_torch():
+    code = "import sys, neuralfactors.cli; print('torch' in sys.modules)"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert result.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example(call, command):
+    result = call(command, "--help")
+    assert result.code == 0
+    assert f"Example: neuralfactors {command}" in result.out
+    assert "--quiet" in result.out
+    assert "--verbose" in result.out
+
+
+def test_help_lists_all_commands(call):
+    result = call("--help")
+    listed = [line.split()[0] for line in result.out.split("Commands:")[1].splitlines() if line.strip()]
+    assert sorted(listed) == sorted(COMMANDS)
+
+
+def test_completion_is_offered(call):
+    result = call("--show-completion", "bash")
+    assert "--show-completion" in call("--help").out
+    assert result.code in (0, 1, 2)
+    assert "Traceback" not in result.err
+
+
+def test_train_leaves_a_run_folder(trained, scenes):
+    document = json.loads((trained / "run.json").read_text())
+    assert document["format"] == 1
+    assert document["kind"] == "train"
+    assert document["data"] == "scenes"
+    assert document["splits"] == {"train": 7, "val": 3}
+    assert [entry["name"] for entry in document["classes"]] == ImageFolder(scenes).classes.names
+    assert document["finished"] >= document["started"]
+    row = json.loads((trained / "rows/int+nrl/row.json").read_text())
+    assert row["status"] == "done"
+    assert row["epochs"] == 4
+    history = [json.loads(line) for line in (trained / "rows/int+nrl/history.jsonl").read_text().splitlines()]
+    assert [record["epoch"] for record in history] == [1, 2, 3, 4]
+    assert all(0 <= record["val_accuracy"] <= 1 for record in history)
+    assert not list(trained.rglob("*.checkpoint"))
+
+
+def test_predict_writes_indices_in_class_colours_and_an_overlay(call, trained, scenes, tmp_path):
+    pictures = sorted((scenes / "images").iterdir())[:2]
+    result = call("predict", trained, *pictures, "--out", tmp_path / "maps", "--confidence", "--json")
+    assert result.code == 0, result.err
+    told = json.loads(result.out)
+    assert [entry["image"] for entry in told] == [str(path) for path in pictures]
+    segmenter = Segmenter.load(trained / "rows/int+nrl", features=trained / "features")
+    classes = ImageFolder(scenes).classes
+    for path in pictures:
+        written = Image.open(tmp_path / "maps" / f"{path.stem}.png")
+        assert written.mode == "P"
+        labels = segmenter.predict(path)
+        np.testing.assert_array_equal(np.asarray(written), labels + 1)  # index 0 is void
+        np.testing.assert_array_equal(np.asarray(written.convert("RGB")), classes.palette[labels])
+        assert read_image(tmp_path / "maps" / f"{path.stem}.overlay.jpg").shape == (48, 64, 3)
+        confidence = np.asarray(Image.open(tmp_path / "maps" / f"{path.stem}.confidence.png"))
+        np.testing.assert_array_equal(confidence, np.rint(255 * segmenter.confidence(path)))
+
+
+def test_predict_takes_a_folder_and_can_be_quiet(call, trained, scenes, tmp_path):
+    result = call("predict", trained, scenes / "images", "--out", tmp_path, "--quiet")
+    assert (result.code, result.out, result.err) == (0, "", "")
+    assert len(list(tmp_path.glob("*.png"))) == 12
+
+
+def test_evaluate_agrees_with_predict_and_with_the_run(call, trained, scenes, cache):
+    result = call("evaluate", trained, scenes, "--split", "val", "--cache", cache, "--json", "--jobs", "1", "--quiet")
+    assert result.code == 0, result.err
+    figures = json.loads(result.out)
+    segmenter = Segmenter.load(trained / "rows/int+nrl", features=trained / "features")
+    pairs = ((sample.read_labels(), segmenter.predict(sample.read_image())) for sample in ImageFolder(scenes)["val"])
+    expected = Scores.of(pairs, 7)
+    assert figures["pixel"] == pytest.approx(100 * expected.pixel_accuracy)
+    assert figures["class_mean"] == pytest.approx(100 * expected.class_mean_accuracy)
+    assert figures["mean_iou"] == pytest.approx(100 * expected.mean_iou)
+    assert figures["confusion"] == expected.confusion.astype(int).tolist()
+    written = json.loads((trained / "rows/int+nrl/metrics.json").read_text())
+    assert {name: written[name] for name in ("pixel", "class_mean", "per_class")} == {
+        name: figures[name] for name in ("pixel", "class_mean", "per_class")
+    }
+
+
+def test_evaluate_shows_a_table(call, trained, scenes, cache):
+    result = call("evaluate", trained, scenes, "--split", "test", "--cache", cache, "--jobs", "1")
+    assert result.code == 0, result.err
+    for text in ("mountain", "Confusion", "images of test: pixels", "mean IoU"):
+        assert text in result.out
+
+
+def test_info(call, trained):
+    result = call("info", trained)
+    assert result.code == 0
+    assert "scenes (7 train, 3 val)" in result.out
+    assert "int+nrl" in result.out
+    document = json.loads(call("info", trained, "--json").out)
+    assert document["rows"][0]["status"] == "done"
+
+
+def test_resume_of_a_finished_run_changes_nothing(call, trained):
+    model = (trained / "rows/int+nrl/model/model.json").read_bytes()
+    result = call("resume", trained, "--quiet")
+    assert result.code == 0, result.err
+    assert (trained / "rows/int+nrl/model/model.json").read_bytes() == model
+
+
+def test_report_is_written(call, trained):
+    result = call("report", trained)
+    assert result.code == 0, result.err
+    assert "int+nrl" in Path(result.out.strip()).read_text()
+
+
+def test_prepare_fills_the_cache_that_train_reads(call, scenes, tmp_path):
+    cache = tmp_path / "cache"
+    result = call("prepare", scenes, "--regions", "30", "--cache", cache, "--jobs", "1", "--json", "--quiet")
+    assert result.code == 0, result.err
+    assert json.loads(result.out) == {"images": 12, "cache": str(cache)}
+    filled = sorted(cache.rglob("*.bin"))
+    assert len(filled) == 13  # the words, and a graph an image
+    trained = call("train", scenes, "--out", tmp_path / "run", "--cache", cache, *FAST, "--method", "unary")
+    assert trained.code == 0, trained.err
+    assert sorted(cache.rglob("*.bin")) == filled
+
+
+def test_convert(call, tmp_path):
+    from neuralfactors.datasets.convert import MSRC21
+
+    rng = np.random.default_rng(0)
+    for part in ("Images", "GroundTruth"):
+        (tmp_path / "published" / part).mkdir(parents=True)
+    indices = rng.integers(0, 22, size=(9, 12))
+    colours = np.array([colour for _, colour in MSRC21], dtype=np.uint8)
+    Image.fromarray(rng.integers(0, 256, (9, 12, 3), dtype=np.uint8)).save(tmp_path / "published/Images/1_1_s.bmp")
+    Image.fromarray(colours[indices]).save(tmp_path / "published/GroundTruth/1_1_s_GT.bmp")
+    result = call("convert", "msrc21", tmp_path / "published", tmp_path / "set", "--json")
+    assert result.code == 0, result.err
+    assert json.loads(result.out)["images"] == 1
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "set/labels/1_1_s.png")), indices)
+
+
+def test_demo(call, tmp_path):
+    options = ("--out", tmp_path / "demo", "--scenes", "8", "--epochs", "2")
+    result = call("demo", *options)
+    assert result.code == 0, result.err
+    for row in ("unary", "SGD", "int+nrl"):
+        assert row in result.out
+    assert str(tmp_path / "demo") in result.err.splitlines()[-1]
+    assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
+    assert list((tmp_path / "demo" / "figures").glob("*.png"))
+    assert call("demo", *options).code == 0  # a second time goes on with what is there
+    other = call("demo", "--out", tmp_path / "demo", "--scenes", "8", "--epochs", "3")
+    assert other.code == 1
+    assert "other settings" in other.err
+
+
+def test_method_by_its_printed_name(call, scenes, cache, tmp_path):
+    options = ("--cache", cache, "--regions", "30", "--epochs", "1", "--jobs", "1", "--quiet")
+    result = call("train", scenes, "--out", tmp_path / "run", "--method", "int†+lin", *options)
+    assert result.code == 0, result.err
+    settings = json.loads((tmp_path / "run/rows/int+lin-dagger/row.json").read_text())["settings"]
+    assert settings["model"]["unary_hidden"] == [7]
+
+
+def test_a_set_without_splits_is_split_at_random(call, cache, tmp_path):
+    data = write_scenes(tmp_path / "data", 8, shape=(48, 64))
+    for path in (data / "splits").iterdir():
+        path.unlink()
+    result = call("train", data, "--out", tmp_path / "run", "--cache", cache, "--method", "unary", *FAST)
+    assert result.code == 0, result.err
+    splits = json.loads((tmp_path / "run/run.json").read_text())["splits"]
+    assert splits == {"train": 5, "val": 1}

@@ -1,0 +1,155 @@
+"""Runs: the table of variants, run folders, resuming, and that context is learnt on the scenes."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from sklearn.pipeline import Pipeline
+
+from neuralfactors.datasets import ImageFolder, write_scenes
+from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, UnaryClassifier
+from neuralfactors.experiment import VARIANTS, Means, RunConfig, RunFolder, build_row, resume, row_name, run
+from neuralfactors.segmentation import Segmenter
+
+
+def read(path):
+    return json.loads(path.read_text())
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory):
+    return write_scenes(tmp_path_factory.mktemp("scenes"), 60, shape=(60, 80))
+
+
+@pytest.fixture(scope="module")
+def config(scenes):
+    small = {"unary_hidden": (32,), "interaction_hidden": (64,), "max_iter": 12, "learning_rate": 5e-3}
+    linear = {"max_iter": 12, "learning_rate": 5e-3}
+    parameters = {"SGD": linear, "int+nrl": small}
+    return RunConfig(str(scenes), ("unary", "SGD", "int+nrl"), "demo", {"n_regions": 50}, parameters, test_split="test")
+
+
+@pytest.fixture(scope="module")
+def finished(config, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("run") / "run"
+    return run(config, folder, Means(cache=folder.parent / "cache"), "a command")
+
+
+def build(row, **changes):
+    return VARIANTS[row].build(21, changes)
+
+
+def test_rows_are_those_of_the_paper():
+    assert list(VARIANTS) == ["unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int+lin-dagger", "3-layer"]
+    assert isinstance(build("unary"), UnaryClassifier)
+    hidden = {row: build(row) for row in ("int+lin", "int+nrl", "int+lin-dagger", "3-layer")}
+    found = {row: (model.unary_hidden, model.interaction_hidden) for row, model in hidden.items()}
+    assert found == {
+        "int+lin": ((256,), ()),
+        "int+nrl": ((256,), (512,)),
+        "int+lin-dagger": ((21,), ()),
+        "3-layer": ((256, 256, 256), (512, 512, 512)),
+    }
+    for row, kind, units in (
+        ("CP", CuttingPlaneSVM, None),
+        ("SGD", StructuralSVM, ()),
+        ("bif+nrl", StructuralSVM, (512,)),
+    ):
+        model = build(row)
+        assert isinstance(model, Pipeline)
+        assert isinstance(model[0], UnaryClassifier)
+        assert isinstance(model[1], kind)
+        assert getattr(model[1], "interaction_hidden", None) == units
+        assert getattr(model[1], "unary_hidden", ()) == ()
+
+
+def test_changes_reach_the_estimators(config):
+    model = build("SGD", C=7.0, unary__C=3.0)
+    assert (model[0].C, model[1].C) == (3.0, 7.0)
+    common = RunConfig("x", ("CP", "unary"), parameters={"*": {"learning_rate": 0.5, "C": 2.0}, "CP": {"C": 4.0}})
+    assert build_row("CP", common, 3)[1].C == 4.0  # and no learning rate, which it does not have
+    assert build_row("unary", common, 3).learning_rate == 0.5
+
+
+def test_row_names():
+    assert row_name("int†+lin") == "int+lin-dagger"
+    with pytest.raises(ValueError, match=r"method must be one of unary, CP, .*, got 'best'"):
+        row_name("best")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rows": ()}, "at least one row"),
+        ({"kind": "play"}, "kind must be one of"),
+        ({"balance": 2.0}, "balance must be between 0 and 1, got 2.0"),
+    ],
+)
+def test_config_refuses(changes, message):
+    with pytest.raises(ValueError, match=message):
+        RunConfig("data", **changes)
+
+
+def test_context_is_learnt(finished):
+    figures = {row: read(finished / "rows" / row / "metrics.json") for row in ("unary", "SGD", "int+nrl")}
+    assert figures["int+nrl"]["pixel"] > figures["unary"]["pixel"] + 10
+    assert figures["int+nrl"]["class_mean"] > figures["unary"]["class_mean"] + 10
+    assert figures["int+nrl"]["ablation"]["unary"]["pixel"] < figures["int+nrl"]["pixel"] - 10
+    assert figures["unary"]["ablation"]["joint"]["pixel"] == figures["unary"]["pixel"]
+
+
+def test_run_folder_is_complete(finished, scenes):
+    document = read(finished / "run.json")
+    assert document["splits"] == {"train": 36, "val": 12, "test": 12}
+    assert document["command"] == "a command"
+    assert document["finished"]
+    examples = read(finished / "examples.json")["images"]
+    assert len(examples) == 12
+    truths = {sample.name: sample.read_labels() for sample in ImageFolder(scenes)["test"]}
+    for row in ("unary", "SGD", "int+nrl"):
+        place = finished / "rows" / row
+        state = read(place / "row.json")
+        assert state["status"] == "done"
+        assert state["epochs"] == len((place / "history.jsonl").read_text().splitlines())
+        right = total = 0
+        for example in examples:
+            predicted = np.asarray(Image.open(place / "predictions" / f"{example['name']}.png"))
+            truth = np.asarray(Image.open(finished / example["truth"]))
+            np.testing.assert_array_equal(truth, np.where(truths[example["name"]] < 0, 255, truths[example["name"]]))
+            right += int((predicted == truth)[truth < 255].sum())
+            total += int((truth < 255).sum())
+        assert read(place / "metrics.json")["pixel"] == pytest.approx(100 * right / total)
+    table = np.array(read(finished / "rows/int+nrl/interactions.json")["table"])
+    assert table.shape == (7, 7)
+    assert not (finished / "rows/unary/interactions.json").exists()
+
+
+def test_resume_trains_only_what_is_left(finished, config, tmp_path):
+    kept = (finished / "rows/SGD/row.json").read_bytes()
+    model = (finished / "rows/int+nrl/model/model.safetensors").read_bytes()
+    state = read(finished / "rows/int+nrl/row.json")
+    (finished / "rows/int+nrl/row.json").write_text(json.dumps({**state, "status": "running"}))
+    assert RunFolder(finished).finished_rows() == ["unary", "SGD"]
+    resume(finished, Means(cache=finished.parent / "cache"))
+    assert (finished / "rows/SGD/row.json").read_bytes() == kept
+    assert RunFolder(finished).choose_row(None) == "int+nrl"
+    [again] = (finished / "rows/int+nrl/model").glob("*.safetensors")
+    assert again.read_bytes() == model
+
+
+def test_failed_row_says_why(scenes, tmp_path):
+    config = RunConfig(str(scenes), ("unary",), features={"n_regions": 20}, parameters={"unary": {"C": -1.0}})
+    with pytest.raises(ValueError, match="C must be positive"):
+        run(config, tmp_path / "run")
+    state = read(tmp_path / "run/rows/unary/row.json")
+    assert state["status"] == "failed"
+    assert "C must be positive" in state["error"]
+    assert RunFolder(tmp_path / "run").finished_rows() == []
+
+
+def test_saved_row_is_a_segmenter(finished, scenes):
+    segmenter = Segmenter.load(finished / "rows/SGD", features=finished / "features")
+    sample = ImageFolder(scenes)["test"][0]
+    predicted = np.asarray(Image.open(finished / "rows/SGD/predictions" / f"{sample.name}.png"))
+    np.testing.assert_array_equal(segmenter.predict(sample.image_path), predicted)

@@ -1,0 +1,74 @@
+"""Labelled graphs: scaling, weights by area, class weights, memory."""
+
+import numpy as np
+import pytest
+
+from neuralfactors.datasets import make_scenes
+from neuralfactors.segmentation import ArraySample, Segmenter
+from neuralfactors.segmentation.graphs import ScaledGraphs
+from neuralfactors.segmentation.samples import to_samples
+from neuralfactors.vision import FeatureSettings
+
+
+@pytest.fixture(scope="module")
+def described():
+    samples, classes = to_samples(make_scenes(5, shape=(48, 64)), "train")
+    describer = Segmenter(FeatureSettings(n_regions=30)).describer(classes)
+    return describer, describer.learn(samples)
+
+
+def test_features_of_the_training_graphs_are_standardised(described):
+    _, train = described
+    for rows in (
+        np.concatenate([g.node_features for g in train.X]),
+        np.concatenate([g.edge_features for g in train.X]),
+    ):
+        varied = rows.std(axis=0) > 1e-3
+        assert varied.sum() > 10
+        np.testing.assert_allclose(rows.mean(axis=0), 0, atol=1e-4)
+        np.testing.assert_allclose(rows[:, varied].std(axis=0), 1, atol=1e-3)
+
+
+def test_regions_weigh_their_area(described):
+    _, train = described
+    image, graph = train.images[0], train.X[0]
+    areas = np.array([(image.full_regions == i).sum() for i in range(graph.n_nodes)])
+    np.testing.assert_allclose(graph.node_weight, areas / areas.mean(), rtol=1e-6)
+
+
+def test_what_does_not_fit_in_memory_is_made_again(described):
+    describer, train = described
+    tight = ScaledGraphs(train.images, describer.scaling, memory=0)
+    assert tight[1] is not tight[1]
+    assert train.X[1] is train.X[1]
+    np.testing.assert_array_equal(tight[1].node_features, train.X[1].node_features)
+    assert [graph.n_nodes for graph in tight[1:3]] == [train.X[1].n_nodes, train.X[2].n_nodes]
+
+
+@pytest.mark.parametrize("balance", [0.5, 1.0])
+def test_class_weights(described, balance):
+    describer, train = described
+    weights = train.class_weight(describer.n_labels + 1, balance)
+    areas = np.zeros(describer.n_labels + 1)
+    for graph, y in zip(train.X, train.Y, strict=True):
+        for label, area in zip(y, graph.node_weight, strict=True):
+            areas[label] += area if label >= 0 else 0
+    assert weights[-1] == 0  # it does not occur
+    assert (weights * areas).sum() == pytest.approx(areas.sum())
+    present = np.flatnonzero(areas)
+    np.testing.assert_allclose(weights[present] * areas[present] ** balance, weights[0] * areas[0] ** balance)
+    assert train.class_weight(describer.n_labels, 0.0) is None
+
+
+def test_describing_again_gives_the_same(described):
+    describer, train = described
+    again = describer.describe(train.samples[:1])
+    np.testing.assert_array_equal(again.X[0].node_features, train.X[0].node_features)
+    np.testing.assert_array_equal(again.Y[0], train.Y[0])
+
+
+def test_samples_from_arrays():
+    scene = make_scenes(1, shape=(20, 30))[0]
+    samples, classes = to_samples([scene], "train", ["a", "b", "c", "d", "e", "f", "g"])
+    assert isinstance(samples[0], ArraySample)
+    assert classes.names == list("abcdefg")

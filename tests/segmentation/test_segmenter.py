@@ -1,0 +1,153 @@
+"""Segmenter: what it learns, predicts, explains, saves and refuses."""
+
+import numpy as np
+import pytest
+from pictures import Pyramid
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline
+
+from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes, write_scenes
+from neuralfactors.estimators import StructuralSVM, UnaryClassifier
+from neuralfactors.persistence import FileFormatError
+from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
+from neuralfactors.vision import FeatureSettings
+
+SETTINGS = FeatureSettings(n_regions=30)
+SMALL = StructuralSVM((16,), (16,), C=100.0, max_iter=4, batch_size=2, learning_rate=0.01)
+BIFURCATED = Pipeline([("unary", UnaryClassifier(max_iter=4)), ("svm", clone(SMALL).set_params(unary_hidden=()))])
+
+
+@pytest.fixture(scope="module")
+def scenes():
+    return make_scenes(8, shape=(48, 64))
+
+
+@pytest.fixture(scope="module", params=["integrated", "bifurcated"])
+def fitted(request, scenes):
+    estimator = SMALL if request.param == "integrated" else BIFURCATED
+    return Segmenter(SETTINGS, estimator=estimator, classes=SCENE_CLASSES).fit(scenes[:6], validation=scenes[6:])
+
+
+def test_label_map_and_confidences(fitted, scenes):
+    image = scenes[7][0]
+    labels, probabilities = fitted.predict(image), fitted.predict_proba(image)
+    assert labels.shape == (48, 64)
+    assert set(np.unique(labels)) <= set(range(7))
+    assert probabilities.shape == (48, 64, 7)
+    np.testing.assert_allclose(probabilities.sum(axis=2), 1, atol=1e-5)
+    of_labels = np.take_along_axis(probabilities, labels[..., None], axis=2)[..., 0]
+    np.testing.assert_array_equal(fitted.confidence(image), of_labels)
+    assert fitted.class_names == list(SCENE_CLASSES)
+    assert fitted.stages_[-1].history_[-1]["accuracy"] is not None
+
+
+def test_explanation_shows_the_parts(fitted, scenes):
+    image = scenes[7][0]
+    described, graph = fitted.describer_.graph(image)
+    unary, interaction, edges = fitted.potentials(graph)
+    explanation = fitted.explain(image)
+    np.testing.assert_array_equal(explanation.joint, fitted.predict(image))
+    np.testing.assert_array_equal(explanation.unary, described.paint(unary.argmax(axis=1)))
+    y = described.node_labels(explanation.interaction)
+    scores = interaction[np.arange(len(edges)), y[edges[:, 0]], y[edges[:, 1]]].sum()
+    others = [interaction[:, a, a].sum() for a in range(7)]
+    assert scores >= max(others) - 1e-3
+    assert explanation.picture().shape == (48, 4 * 64 + 3 * 4, 3)
+
+
+def test_save_and_load(fitted, scenes, tmp_path):
+    fitted.save(tmp_path / "model")
+    loaded = Segmenter.load(tmp_path / "model")
+    for image, _ in scenes[6:]:
+        np.testing.assert_array_equal(loaded.predict(image), fitted.predict(image))
+        np.testing.assert_array_equal(loaded.predict_proba(image), fitted.predict_proba(image))
+    assert loaded.describer_.classes == fitted.describer_.classes
+    assert not [path for path in (tmp_path / "model").rglob("*") if path.suffix in (".pkl", ".pt")]
+
+
+def test_a_model_of_one_stage_replaces_one_of_two(scenes, tmp_path):
+    for estimator in (BIFURCATED, UnaryClassifier(max_iter=2)):
+        Segmenter(SETTINGS, estimator=estimator).fit(scenes[:3]).save(tmp_path)
+    assert len(Segmenter.load(tmp_path).stages_) == 1
+
+
+def test_load_refuses_what_is_not_whole(fitted, tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is no model\.json"):
+        Segmenter.load(tmp_path)
+    fitted.save(tmp_path)
+    path = tmp_path / "features" / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(FileFormatError, match="truncated or altered"):
+        Segmenter.load(tmp_path)
+
+
+def test_without_interactions_the_confidence_is_the_probability(scenes):
+    segmenter = Segmenter(SETTINGS, estimator=UnaryClassifier(max_iter=3)).fit(scenes[:4])
+    described, graph = segmenter.describer_.graph(scenes[5][0])
+    expected = described.paint(segmenter.stages_[0].predict_proba([graph])[0])
+    np.testing.assert_allclose(segmenter.predict_proba(scenes[5][0]), expected, atol=1e-4)
+
+
+def test_fit_twice_and_clone_give_the_same_model(scenes):
+    segmenter = Segmenter(SETTINGS, estimator=SMALL)
+    first = segmenter.fit(scenes[:4]).predict(scenes[5][0])
+    np.testing.assert_array_equal(segmenter.fit(scenes[:4]).predict(scenes[5][0]), first)
+    np.testing.assert_array_equal(clone(segmenter).fit(scenes[:4]).predict(scenes[5][0]), first)
+
+
+def test_folder_and_arrays_are_the_same_to_it(scenes, tmp_path):
+    folder = ImageFolder(write_scenes(tmp_path / "scenes", 8, shape=(48, 64)))
+    by_folder = Segmenter(SETTINGS, estimator=SMALL, cache=tmp_path / "cache").fit(folder, validation="val")
+    pairs = [sample.read() for sample in folder["train"]]
+    by_arrays = Segmenter(SETTINGS, estimator=SMALL, classes=SCENE_CLASSES).fit(pairs)
+    path = folder["test"][0].image_path
+    np.testing.assert_array_equal(by_folder.predict(path), by_arrays.predict(path))
+    again = Segmenter(SETTINGS, estimator=SMALL, cache=tmp_path / "cache").fit(folder)
+    np.testing.assert_array_equal(again.predict(path), by_folder.predict(path))
+
+
+def test_own_network(scenes):
+    settings = FeatureSettings(features="bow+cnn", n_regions=30, cnn_maps=2)
+    segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=2), backbone=Pyramid()).fit(scenes[:3])
+    assert segmenter.stages_[0].n_node_features_ > 90
+    assert segmenter.predict(scenes[4][0]).shape == (48, 64)
+
+
+def test_default_estimator_has_neural_factors(scenes):
+    stages = Segmenter()._new_stages(5, None, 276)
+    assert stages[0].get_params()["unary_hidden"] == (256,)
+    assert stages[0].get_params()["batch_size"] == 12
+    assert Segmenter()._new_stages(5, None, 40)[0].get_params()["batch_size"] == 2
+    assert Segmenter()._new_stages(5, None, 3)[0].get_params()["batch_size"] == 1
+
+
+def test_evaluation_counts_pixels(fitted, scenes):
+    graphs = fitted.describer_.describe([ArraySample(str(n), *scene) for n, scene in enumerate(scenes[6:])])
+    found = evaluate(fitted, graphs)
+    labelled = sum(int((labels >= 0).sum()) for _, labels in scenes[6:])
+    right = sum(int((fitted.predict(image) == labels).sum()) for image, labels in scenes[6:])
+    assert found.joint.confusion.sum() == labelled
+    assert np.trace(found.joint.confusion) == right
+    assert found.n_images == 2
+
+
+def test_refusals(scenes, tmp_path):
+    image, labels = scenes[0]
+    with pytest.raises(ValueError, match="got a path: use ImageFolder"):
+        Segmenter().fit("photos")
+    with pytest.raises(ValueError, match="classes names 2 labels, but there is a label"):
+        Segmenter(classes=("a", "b")).fit(scenes[:1])
+    with pytest.raises(ValueError, match=r"label map of image 0 is 10 × 48, but the image is 64 × 48"):
+        Segmenter(SETTINGS).fit([(image, labels[:, :10])])
+    with pytest.raises(ValueError, match="there is no image to learn from"):
+        Segmenter(classes=("a",)).fit([])
+    with pytest.raises(ValueError, match="estimator must be one of neuralfactors"):
+        Segmenter(SETTINGS, estimator=LogisticRegression()).fit(scenes[:1])
+    with pytest.raises(ValueError, match="features must be one of 'bow'"):
+        Segmenter("sift").fit(scenes[:1])
+    with pytest.raises(NotFittedError):
+        Segmenter().predict(image)
+    with pytest.raises(ValueError, match="image must be uint8"):
+        Segmenter(SETTINGS, estimator=UnaryClassifier(max_iter=1)).fit(scenes[:2]).predict(image / 255.0)
