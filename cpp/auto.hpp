@@ -49,7 +49,7 @@ class AutoSearch {
       if (restricted) search_restricted();
       iterate(relaxation_, restricted ? 1 : is_restrictable() ? kMoreOfMany : kMoreOfFew);
     }
-    if (!settled_ && !task_.closed() && is_loose(kExpand)) expand_labels();
+    if (!task_.closed() && is_loose(kExpand)) expand_labels();
     if (!settled_) task_.out.bound = relaxation_.certified();
     if (task_.options.reduced_costs) fill_reduced_costs(task_, relaxation_);
   }
@@ -64,13 +64,14 @@ class AutoSearch {
   static constexpr int kRestrictedIterations = 6, kRestrictedIterationsWide = 12;
   static constexpr double kMaxTable = 4000, kProofTable = 20000;  // entries of one elimination
   static constexpr double kNear = 1e-3;                       // a gap, relative to the scale, that may well be closed
-  static constexpr double kLoose = 0.012, kVeryLoose = 0.05;  // gaps at which beliefs say little, or nothing
+  static constexpr double kLoose = 0.012, kVeryLoose = 0.04;  // gaps at which beliefs say little, or nothing
   static constexpr double kExpand = 5e-3;                     // a gap at which expansion moves may still find something
   static constexpr int kExpansionSweeps = 3;
   static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
   static constexpr int kMaxPerNode = 8;  // candidates of one node
-  static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.8, kProofPerNode = 1;
+  static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.6, kProofPerNode = 1;
   static constexpr int kMaxProductIterations = 16, kWarmUp = 3;
+  static constexpr int kPatience = 5;  // forests in a row that bring nothing
   static constexpr float kReinforcement = 0.03f;
 
   Task<T>& task_;
@@ -158,7 +159,7 @@ class AutoSearch {
     for (int k = 0; k < kMaxProductIterations; ++k) {
       helps |= max_product.max_product_sweep(kDamping, true);
       if (k >= kWarmUp) max_product.reinforce(kReinforcement);
-      if (k == kWarmUp && !helps) break;
+      if (k == kWarmUp && !helps && !is_loose(kVeryLoose)) break;
       max_product.max_product_sweep(kDamping);
       ++task_.out.iterations;
     }
@@ -197,7 +198,7 @@ class AutoSearch {
     search.start(model_, task_.work.by_position);
     ForestBuilder builder;
     Forest forest;
-    for (int moves = 0, failures = 0; moves < 200 && failures < 10; ++moves) {
+    for (int moves = 0, failures = 0; moves < 200 && failures < kPatience; ++moves) {
       task_.interrupt.check();
       builder.build(model_, random_, forest);
       failures = search.optimise(forest) ? 0 : failures + 1;
