@@ -10,9 +10,25 @@ import time
 import pytest
 import torch
 
-from neuralfactors.persistence import FileFormatError, load_history, load_model, load_state, save_model, save_state
+from neuralfactors.persistence import (
+    FileFormatError,
+    load_history,
+    load_model,
+    load_state,
+    save_model,
+    save_state,
+    write_atomically,
+)
 
 TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.tensor([1, 2])}
+
+
+def test_what_could_not_be_written_is_named_and_leaves_nothing(tmp_path):
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(OSError, match="taken") as caught:
+        write_atomically(tmp_path / "taken", b"content")
+    assert caught.value.filename == str(tmp_path / "taken")
+    assert [path.name for path in tmp_path.iterdir()] == ["taken"]
 
 
 def test_model_comes_back(tmp_path):

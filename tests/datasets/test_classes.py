@@ -25,6 +25,11 @@ def test_reading(path):
     assert classes.palette.tolist() == [[10, 20, 30], [1, 2, 3], [9, 9, 9]]
 
 
+def test_palette_of_indices(path):
+    palette = Classes.read(path).index_palette
+    assert palette[[0, 1, 3, 7, 255]].tolist() == [[0, 0, 0], [1, 2, 3], [10, 20, 30], [9, 9, 9], [0, 0, 0]]
+
+
 def test_writing_and_reading_again(path, tmp_path):
     classes = Classes.read(path)
     classes.write(tmp_path / "again.txt")

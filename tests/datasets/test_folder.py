@@ -93,6 +93,17 @@ def test_what_is_wrong_with_a_folder_is_said(root, harm, message):
         ImageFolder(root)["test"][0].read()
 
 
+@pytest.mark.parametrize(
+    ("harm", "message"), [(break_size, r"is 40 × 30, but the image is 4 × 3"), (break_index, "pixels of index 99")]
+)
+def test_check_finds_what_read_would(root, harm, message):
+    for sample in ImageFolder(root)["test"]:
+        sample.check()
+    harm(root)
+    with pytest.raises(ValueError, match=message):
+        ImageFolder(root)["test"][0].check()
+
+
 @pytest.mark.realdata
 @pytest.mark.parametrize(
     ("name", "drop", "sizes", "n_labels"),

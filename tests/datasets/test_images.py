@@ -4,7 +4,14 @@ from pictures import smooth_picture
 from PIL import Image
 
 from neuralfactors.datasets.classes import ClassEntry, Classes
-from neuralfactors.datasets.images import colour_labels, read_image, read_labels, write_label_map
+from neuralfactors.datasets.images import (
+    colour_labels,
+    image_shape,
+    read_image,
+    read_labels,
+    write_image,
+    write_label_map,
+)
 
 CLASSES = Classes((ClassEntry(0, "void", (0, 0, 0)), ClassEntry(1, "cow", (9, 0, 0)), ClassEntry(2, "sky", (0, 0, 9))))
 INDICES = np.array([[0, 1, 2], [2, 1, 0]], dtype=np.uint8)
@@ -89,3 +96,22 @@ def test_label_maps_of_other_kinds_are_refused(tmp_path):
         read_labels(tmp_path / "a.tiff", CLASSES)
     with pytest.raises(ValueError, match="indices must be 0 to 255"):
         write_label_map(tmp_path / "b.png", np.array([[256]]), np.zeros((1, 3)))
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_shape_from_the_header_is_that_of_the_upright_picture(tmp_path, orientation):
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    Image.fromarray(smooth_picture((20, 30))).save(tmp_path / "a.jpg", exif=exif)
+    assert image_shape(tmp_path / "a.jpg") == read_image(tmp_path / "a.jpg").shape[:2]
+
+
+def test_pictures_are_written_whole(tmp_path):
+    picture = smooth_picture((20, 30))
+    write_image(tmp_path / "a.png", picture)
+    write_image(tmp_path / "a.jpg", picture)
+    write_image(tmp_path / "grey.png", picture[..., 0])
+    np.testing.assert_array_equal(read_image(tmp_path / "a.png"), picture)
+    assert np.abs(read_image(tmp_path / "a.jpg").astype(int) - picture).mean() < 5
+    np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "grey.png")), picture[..., 0])
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jpg", "a.png", "grey.png"]
