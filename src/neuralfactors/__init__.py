@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from neuralfactors.inference import solve, solve_batch
     from neuralfactors.learning import StructuredHingeLoss, StructuredPerceptronLoss
     from neuralfactors.potentials import Potentials
+    from neuralfactors.segmentation import Segmenter
 
 __version__ = "0.1.0"
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "Graph",
     "GraphBatch",
     "Potentials",
+    "Segmenter",
     "StructuralSVM",
     "StructuredHingeLoss",
     "StructuredPerceptron",
@@ -46,6 +48,7 @@ _ROOMS = {
     "Graph": "graph",
     "GraphBatch": "graph",
     "Potentials": "potentials",
+    "Segmenter": "segmentation",
     "StructuralSVM": "estimators",
     "StructuredHingeLoss": "learning",
     "StructuredPerceptron": "estimators",
