@@ -64,14 +64,15 @@ class AutoSearch {
   static constexpr int kRestrictedIterations = 6, kRestrictedIterationsWide = 12;
   static constexpr double kMaxTable = 4000, kProofTable = 20000;  // entries of one elimination
   static constexpr double kNear = 1e-3;                       // a gap, relative to the scale, that may well be closed
-  static constexpr double kLoose = 0.012, kVeryLoose = 0.04;  // gaps at which beliefs say little, or nothing
+  static constexpr double kLoose = 0.012, kVeryLoose = 0.05;  // gaps at which beliefs say little, or nothing
   static constexpr double kExpand = 5e-3;                     // a gap at which expansion moves may still find something
   static constexpr int kExpansionSweeps = 3;
   static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
   static constexpr int kMaxPerNode = 8;  // candidates of one node
   static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.6, kProofPerNode = 1;
   static constexpr int kMaxProductIterations = 16, kWarmUp = 3;
-  static constexpr int kPatience = 5;  // forests in a row that bring nothing
+  static constexpr int kMaxProductPatience = 48;  // iterations until the first improvement, where nothing is known
+  static constexpr int kPatience = 5;             // forests in a row that bring nothing
   static constexpr float kReinforcement = 0.03f;
 
   Task<T>& task_;
@@ -156,7 +157,7 @@ class AutoSearch {
     Relaxation<T> max_product(task_, model_);
     max_product.start_max_product();
     bool helps = false;
-    for (int k = 0; k < kMaxProductIterations; ++k) {
+    for (int k = 0; k < (helps ? kMaxProductIterations : kMaxProductPatience); ++k) {
       helps |= max_product.max_product_sweep(kDamping, true);
       if (k >= kWarmUp) max_product.reinforce(kReinforcement);
       if (k == kWarmUp && !helps && !is_loose(kVeryLoose)) break;
