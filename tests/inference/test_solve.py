@@ -137,6 +137,21 @@ def test_auto_beats_its_rivals_on_planar_graphs(strength):
     assert totals["auto"] > max(totals[method] for method in ("alpha-expansion", "trws", "icm"))
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_auto_keeps_up_with_bp_under_many_constraints(seed):
+    rng = np.random.default_rng(seed)
+    p = make_problem(rng, 400, 6, planar_graph(rng, 400))
+    p.interaction[rng.random(p.interaction.shape) < 0.2] = -np.inf
+    assert solve(*p.arrays).score > 0.99 * solve(*p.arrays, method="bp").score
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_auto_keeps_up_with_bp_on_dense_graphs(seed):
+    rng = np.random.default_rng(seed)
+    p = make_problem(rng, 60, 10, np.c_[np.triu_indices(60, 1)])
+    assert solve(*p.arrays).score > 0.995 * solve(*p.arrays, method="bp").score
+
+
 def test_self_loop_counts_as_unary_and_parallel_edges_add_up():
     unary = np.array([[0.0, 0.0], [0.0, 0.0]])
     tables = np.array([[[0.0, 9.0], [9.0, 1.0]], [[0.0, 2.0], [0.0, 0.0]], [[0.0, 0.0], [3.0, 0.0]]])
