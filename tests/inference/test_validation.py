@@ -69,6 +69,12 @@ def with_entry(array, place, value):
         ({"random_state": "x"}, SEED + "'x'"),
         ({"time_limit": 1.0}, "time_limit is for method 'exact', got method 'auto': give it max_iter instead"),
         ({"method": "exact", "time_limit": 0}, "time_limit must be None or a positive number of seconds, got 0"),
+        (
+            {"method": "exact", "time_limit": "1 s"},
+            "time_limit must be None or a positive number of seconds, got '1 s'",
+        ),
+        ({"factors": np.zeros((1, 2))}, "factors must be a list of pairs (nodes, table), got ndarray"),
+        ({"factors": 3}, "factors must be a list of pairs (nodes, table), got int"),
         ({"max_iter": 0}, "max_iter must be None or a positive integer, got 0"),
         ({"method": "bp", "reduced_costs": True}, "reduced_costs need method auto, trws, tree, got 'bp'"),
         ({"method": "tree", "edges": [[0, 1], [1, 0]], "unary": np.zeros((2, 2))}, None),
@@ -199,6 +205,11 @@ def test_kernel_checks_what_it_is_given():
     }.items():
         with pytest.raises(TypeError):
             _kernels.solve_batch_float64(**{**good, name: value})
+
+
+def test_numpy_scalars_are_numbers():
+    r = solve(UNARY, TABLES, EDGES, tol=np.int64(0), max_iter=np.int32(3), random_state=np.uint8(1))
+    assert r.status == "optimal"
 
 
 def test_views_and_read_only_arrays_are_accepted():

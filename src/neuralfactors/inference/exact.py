@@ -58,7 +58,7 @@ def solve_exact(
     """
     if solver is not None and solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, got {solver!r}")
-    if time_limit is not None and not time_limit > 0:
+    if time_limit is not None and not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
         raise ValueError(f"time_limit must be None or a positive number of seconds, got {time_limit!r}")
     search = _Search(make_factor_graph(problem, factors), tol, np.inf if time_limit is None else time_limit)
     search.start(problem, factors, init)

@@ -82,6 +82,8 @@ def solve(
     problem = validate.check_problem(unary, interaction, edges)
     options = _options(method, tol, random_state, max_iter, reduced_costs)
     start = validate.check_init(init, problem)
+    if factors is not None and not isinstance(factors, (list, tuple)):
+        raise ValueError(f"factors must be a list of pairs (nodes, table), got {type(factors).__name__}")
     if method == "exact":
         return solve_exact(problem, factors or (), init=start, tol=options["tol"], time_limit=time_limit)
     if time_limit is not None:

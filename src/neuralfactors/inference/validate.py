@@ -80,7 +80,7 @@ def check_init(init: ArrayLike | None, problem: Problem) -> NDArray[np.int64] | 
 
 def check_tol(tol: float) -> float:
     """A tolerance: a finite number, at least 0."""
-    if not isinstance(tol, (int, float, np.floating)) or not math.isfinite(tol) or tol < 0:
+    if not isinstance(tol, (int, float, np.floating, np.integer)) or not math.isfinite(tol) or tol < 0:
         raise ValueError(f"tol must be a finite number, at least 0, got {tol!r}")
     return float(tol)
 
