@@ -7,6 +7,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Before torch is imported: threads that wait by spinning slow the tests down where cores are shared.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
 # Tests leave the number of examples to the profile, so that it can be lowered for the slow instrumented kernel.
 settings.register_profile("default", deadline=None, derandomize=True)
 settings.register_profile("sanitize", settings.get_profile("default"), max_examples=15)

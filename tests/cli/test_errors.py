@@ -135,6 +135,7 @@ def test_disk_full_while_training(call, scenes, tmp_path):
     assert not [path for path in (tmp_path / "run").rglob(".*") if path.is_file()]
     finished = call("resume", tmp_path / "run", "--cache", tmp_path / "cache", "--jobs", "1")  # there is room again
     assert finished.code == 0, finished.err
+    assert [line.split()[0] for line in finished.out.splitlines()] == ["row", "int+nrl"]  # progress goes elsewhere
 
 
 def test_run_folder_of_a_newer_version(call, trained, scenes, tmp_path):

@@ -238,7 +238,7 @@ def test_tensorboard_log(chains, tmp_path):
 
 def test_progress_bar(chains, capsys):
     StructuralSVM((), (), verbose=1, **FAST).fit(*chains)
-    assert "objective" in capsys.readouterr().out
+    assert "objective" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

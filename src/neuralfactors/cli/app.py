@@ -146,4 +146,6 @@ def describe(
 
 def main() -> None:
     """Run the command line; the process ends with its exit code."""
+    # Before torch is imported: threads that wait by spinning make training many times slower where cores are shared.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     app(prog_name="neuralfactors")

@@ -151,7 +151,7 @@ def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -
         "labels": str(out / f"{path.stem}.png"),
         "overlay": str(out / f"{path.stem}.overlay.jpg"),
     }
-    index = np.array([entry.index for entry in classes.kept])
+    index = np.array([entry.index for entry in classes.kept], dtype=np.uint16)  # large pictures stay within memory
     write_label_map(Path(files["labels"]), index[labels], classes.index_palette)
     write_image(Path(files["overlay"]), _overlay(image, labels, classes.palette))
     if confidence:
@@ -164,7 +164,7 @@ def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -
 
 
 def _overlay(image: NDArray[np.uint8], labels: NDArray[np.int64], palette: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    # Half picture, half colours, in whole numbers: large pictures stay within memory.
+    # Half picture, half colours, in whole numbers, for the same reason.
     return (image >> 1) + (palette >> 1)[labels]
 
 

@@ -40,10 +40,11 @@ class ProgressBar:
     """Callback that shows a rich progress bar with the objective."""
 
     def __init__(self, max_iter: int) -> None:
+        from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        self.progress = Progress(*columns)
+        self.progress = Progress(*columns, console=Console(stderr=True))  # the other stream is for data
         self.task = self.progress.add_task("training", total=max_iter)
         self.progress.start()
 

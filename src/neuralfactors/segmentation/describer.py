@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.graph import Graph
 from neuralfactors.persistence import FileFormatError, load_model, save_model
-from neuralfactors.segmentation.graphs import LabelledGraphs, ScaledGraphs, Scaling, area_weight
+from neuralfactors.segmentation.graphs import LabelledGraphs, ScaledGraphs, Scaling
 from neuralfactors.segmentation.samples import LabelledImage
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
 
@@ -58,7 +58,7 @@ class Describer:
     def graph(self, image: NDArray[np.uint8]) -> tuple[ImageGraph, Graph]:
         """The regions of one image, and the graph that a model takes."""
         described = self.builder.transform(image)
-        return described, self._scaling().apply(described.graph, area_weight(described))
+        return described, self._scaling().apply(described.graph)
 
     def _labelled(self, samples: Sequence[LabelledImage], images: Sequence[ImageGraph]) -> LabelledGraphs:
         Y = [_node_labels(sample, image) for sample, image in zip(samples, images, strict=True)]
