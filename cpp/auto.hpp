@@ -63,6 +63,7 @@ class AutoSearch {
       24;  // with more labels than this a restricted sweep costs next to nothing beside a full one
   static constexpr int kRestrictedIterations = 6, kRestrictedIterationsWide = 12;
   static constexpr double kMaxTable = 4000, kProofTable = 20000;  // entries of one elimination
+  static constexpr double kMaxEntries = 2e7;                      // of all tables of an elimination
   static constexpr double kNear = 1e-3;                       // a gap, relative to the scale, that may well be closed
   static constexpr double kLoose = 0.012, kVeryLoose = 0.05;  // gaps at which beliefs say little, or nothing
   static constexpr double kExpand = 5e-3;                     // a gap at which expansion moves may still find something
@@ -124,7 +125,9 @@ class AutoSearch {
     if (local_search.icm(100) > 0) task_.offer(model, local_search.labels);
   }
 
+  // Tables are smaller in large problems, so that all of them together stay within bounds.
   int eliminate(const Model& model, double max_table = kMaxTable) {
+    max_table = std::min(max_table, kMaxEntries / std::max(model.n_nodes, 1));
     return task_.work.elimination.improve(model, task_.work.candidates, task_.work.by_position, max_table, random_);
   }
 

@@ -1,5 +1,7 @@
 """Every method against exhaustive search, and what the answers must satisfy whatever the method."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -208,3 +210,18 @@ def test_more_iterations_prove_what_the_default_leaves_open():
     assert patient.score >= quick.score
     assert patient.bound <= quick.bound
     assert patient.status == "optimal"
+
+
+@pytest.mark.realdata
+def test_auto_on_learned_potentials(data_dir):
+    best = json.loads((data_dir / "potentials" / "best.json").read_text())
+    gaps, proved = [], []
+    for name, known in best.items():
+        arrays = np.load(data_dir / "potentials" / name)
+        p = MapProblem(*(arrays[key].astype(np.float32) for key in ("unary", "interaction")), arrays["edges"])
+        r = solve(*p.arrays)
+        assert r.bound >= known["best_known"] - 1e-3
+        gaps.append((known["best_known"] - r.score) / known["best_known"])
+        proved.append(r.status == "optimal")
+    assert np.mean(gaps) < 3e-4
+    assert np.mean(proved) >= 0.4
