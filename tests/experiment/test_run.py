@@ -72,6 +72,13 @@ def test_changes_reach_the_estimators(config):
     assert build_row("unary", common, 3).learning_rate == 0.5
 
 
+def test_interactions_are_held_back_beside_cnn_features():
+    config = RunConfig("x", ("int+nrl", "SGD"), features={"features": "bow+cnn"})
+    assert build_row("int+nrl", config, 3).interaction_C < build_row("int+nrl", config, 3).C
+    assert build_row("SGD", config, 3)[1].interaction_C is None
+    assert build_row("int+nrl", RunConfig("x"), 3).interaction_C is None
+
+
 def test_row_names():
     assert row_name("int†+lin") == "int+lin-dagger"
     with pytest.raises(ValueError, match=r"method must be one of unary, CP, .*, got 'best'"):

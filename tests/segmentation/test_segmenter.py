@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
 from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes, write_scenes
+from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier
 from neuralfactors.persistence import FileFormatError
 from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
@@ -115,12 +116,15 @@ def test_own_network(scenes):
     assert segmenter.predict(scenes[4][0]).shape == (48, 64)
 
 
-def test_default_estimator_has_neural_factors(scenes):
-    stages = Segmenter()._new_stages(5, None, 276)
-    assert stages[0].get_params()["unary_hidden"] == (256,)
-    assert stages[0].get_params()["batch_size"] == 12
-    assert Segmenter()._new_stages(5, None, 40)[0].get_params()["batch_size"] == 2
-    assert Segmenter()._new_stages(5, None, 3)[0].get_params()["batch_size"] == 1
+@pytest.mark.parametrize(("n_images", "batch_size"), [(276, 12), (40, 2), (3, 1)])
+def test_default_estimator(n_images, batch_size):
+    classes = Classes((ClassEntry(0, "a"), ClassEntry(1, "b")))
+    segmenters = {features: Segmenter(features) for features in ("bow", "cnn")}
+    found = {name: s._new_stages(s.describer(classes), None, n_images)[0] for name, s in segmenters.items()}
+    assert {(stage.unary_hidden, stage.interaction_hidden) for stage in found.values()} == {((256,), (512,))}
+    assert {stage.batch_size for stage in found.values()} == {batch_size}
+    assert found["bow"].interaction_C is None
+    assert found["cnn"].interaction_C < found["cnn"].C  # what is seen well must not be overruled
 
 
 def test_evaluation_counts_pixels(fitted, scenes):

@@ -66,7 +66,8 @@ def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, 
 def build_row(row: str, config: RunConfig, n_labels: int, place: Path | None = None) -> StructuredEstimator | Pipeline:
     """The estimator of `row` with the changes of `config`, writing checkpoints and history into the folder `place`."""
     variant = VARIANTS[row]
-    model = variant.build(n_labels, config.changes(row, variant.estimator().get_params()))
+    changes = config.changes(row, variant.estimator().get_params())
+    model = variant.build(n_labels, changes, cnn="cnn" in config.features.get("features", "bow"))
     for name, stage in model.steps if isinstance(model, Pipeline) else [("model", model)]:
         if place is None:
             continue

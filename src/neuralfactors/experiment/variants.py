@@ -9,7 +9,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, StructuredEstimator, UnaryClassifier
-from neuralfactors.segmentation import INTEGRATED
+from neuralfactors.segmentation import INTEGRATED, WITH_CNN
 
 N_LABELS = "n_labels"  # stands for the number of classes in the numbers of hidden units
 DAGGER = "int+lin-dagger"
@@ -27,14 +27,17 @@ class Variant:
     bifurcated: bool = False
     note: str = field(default="", compare=False)
 
-    def build(self, n_labels: int, changes: Mapping[str, Any] | None = None) -> StructuredEstimator | Pipeline:
-        """The estimator of this row, or the pipeline, not yet fitted.
+    def build(
+        self, n_labels: int, changes: Mapping[str, Any] | None = None, *, cnn: bool = False
+    ) -> StructuredEstimator | Pipeline:
+        """The estimator of this row, or the pipeline, not yet fitted; `cnn` says whether it will see CNN features.
 
         `changes` replace parameters of the estimator; those that begin with ``unary__`` are for the regression.
         """
         changes = dict(changes or {})
         first = {key.removeprefix("unary__"): changes.pop(key) for key in list(changes) if key.startswith("unary__")}
-        parameters = {**self.parameters, **changes}
+        integrated = self.estimator is StructuralSVM and not self.bifurcated
+        parameters = {**self.parameters, **(WITH_CNN if cnn and integrated else {}), **changes}
         for name in ("unary_hidden", "interaction_hidden"):
             if name in parameters:
                 parameters[name] = tuple(n_labels if n == N_LABELS else n for n in parameters[name])

@@ -30,6 +30,8 @@ Picture = NDArray[np.uint8] | str | os.PathLike[str]
 
 # Chosen on validation images of MSRC-21; `neuralfactors train` uses them too.
 INTEGRATED: dict[str, Any] = {"C": 100.0, "learning_rate": 1e-3, "max_iter": 25, "batch_size": "auto", "keep": "last"}
+# CNN features tell classes apart so well that interactions must be held back, or they overrule what is right.
+WITH_CNN: dict[str, Any] = {"C": 1.0, "interaction_C": 0.1}
 MAX_BATCH, STEPS = 12, 20  # "auto": so many images a step at most, and where there are few, so many steps an epoch
 
 
@@ -134,7 +136,7 @@ class Segmenter(BaseEstimator):
         X = train.X
         held = None if validation is None else validation.X
         self.stages_: list[StructuredEstimator] = []
-        stages = self._new_stages(describer.n_labels, weight, len(X))
+        stages = self._new_stages(describer, weight, len(X))
         for number, stage in enumerate(stages):
             judged = (
                 {} if validation is None or "keep" not in stage.get_params() else {"validation": (held, validation.Y)}
@@ -235,15 +237,20 @@ class Segmenter(BaseEstimator):
         return segmenter
 
     def _new_stages(
-        self, n_labels: int, class_weight: NDArray[np.float64] | None, n_images: int
+        self, describer: Describer, class_weight: NDArray[np.float64] | None, n_images: int
     ) -> list[StructuredEstimator]:
-        model = StructuralSVM(**INTEGRATED) if self.estimator is None else clone(self.estimator)
+        default = {**INTEGRATED, **(WITH_CNN if describer.builder.settings.uses_cnn else {})}
+        model = StructuralSVM(**default) if self.estimator is None else clone(self.estimator)
         stages = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
         if len(stages) > 2 or not all(isinstance(stage, StructuredEstimator) for stage in stages):
             raise ValueError(f"estimator must be one of neuralfactors, or a Pipeline of two of them, got {model!r}")
         for stage in stages:
             known = stage.get_params()
-            common: dict[str, Any] = {"n_labels": n_labels, "verbose": self.verbose, "random_state": self.random_state}
+            common: dict[str, Any] = {
+                "n_labels": describer.n_labels,
+                "verbose": self.verbose,
+                "random_state": self.random_state,
+            }
             if known.get("class_weight") is None:
                 common["class_weight"] = class_weight
             if known.get("batch_size") == "auto":
