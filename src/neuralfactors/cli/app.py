@@ -48,6 +48,9 @@ CacheFolder = Annotated[
 ]
 Void = Annotated[list[str] | None, typer.Option("--void", metavar="CLASS", help="Class that counts as void; repeat.")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="CLASS", help="Class not to learn; repeat.")]
+Settings = Annotated[
+    list[Path] | None, typer.Option("--settings", metavar="FILE", help="Settings that 'tune' wrote; repeat.")
+]
 Row = Annotated[str | None, typer.Option("--row", help="Which model of the run.", show_default="int+nrl, or the last")]
 
 

@@ -51,3 +51,50 @@ def _cell(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:.1f}" if isinstance(value, float) else str(value)
+
+
+def is_comparison(run: Path) -> bool:
+    """Whether the run is a comparison of several seeds."""
+    from neuralfactors.experiment import SEEDS, RunFolder
+
+    return SEEDS in RunFolder.open(run).document()
+
+
+def show_results(run: Path) -> None:
+    """Print the table of a run's rows, or of a comparison's beside the paper's figures."""
+    if is_comparison(run):
+        show_comparison(run)
+    else:
+        show_rows(run)
+
+
+def show_comparison(run: Path, *, as_json: bool = False) -> None:
+    """Print the table of a comparison: mean and standard deviation over the seeds, the paper's figures, differences."""
+    from neuralfactors.report import comparison_figures
+
+    figures = comparison_figures(run)
+    if as_json:
+        show_json(figures)
+        return
+    heads = ("row", "seeds", "pixel %", "paper", "diff", "class %", "paper", "diff", "images", "best epoch", "s/epoch")
+    rows = []
+    for row in figures["rows"]:
+        cells: list[object] = [row["row"], len(row["seeds"])]
+        for key in ("pixel", "class_mean"):
+            cells += [_with_spread(row[key], row[f"{key}_std"]), row[f"{key}_paper"], _signed(row[f"{key}_difference"])]
+        rows.append([*cells, *(_whole(row[key]) for key in ("n_train", "best_epoch")), row["seconds_per_epoch"]])
+    show_table(heads, rows)
+    for problem in figures["problems"]:
+        typer.echo(problem, err=True)
+
+
+def _with_spread(value: float | None, spread: float | None) -> str:
+    return "–" if value is None else f"{value:.1f}" + ("" if spread is None else f" ± {spread:.1f}")
+
+
+def _whole(value: float | None) -> int | None:
+    return None if value is None else round(value)
+
+
+def _signed(value: float | None) -> str:
+    return "–" if value is None else f"{value:+.1f}".replace("-", "−")

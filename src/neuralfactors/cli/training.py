@@ -16,6 +16,7 @@ from neuralfactors.cli.app import (
     Drop,
     Interrupted,
     Jobs,
+    Settings,
     Void,
     cache_folder,
     command,
@@ -23,7 +24,7 @@ from neuralfactors.cli.app import (
     progress,
     tell,
 )
-from neuralfactors.cli.tables import show_rows
+from neuralfactors.cli.tables import show_results, show_rows
 
 if TYPE_CHECKING:
     from neuralfactors.experiment import Means, RunConfig
@@ -73,14 +74,17 @@ def train(
     cache: CacheFolder = None,
     jobs: Jobs = None,
     dask: Dask = None,
+    settings: Settings = None,
 ) -> None:
     """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
-    from neuralfactors.experiment import Means, RunConfig
+    from neuralfactors.experiment import Means, RunConfig, every_row, merge_parameters, read_settings, row_name
 
-    parameters = {"*": {"max_iter": epochs}} if epochs else {}
+    layers = [read_settings(path) for path in settings or ()]
+    merged = merge_parameters(*layers, every_row([row_name(method)], max_iter=epochs))
+    parameters = {row: changes for row, changes in merged.items() if row in ("*", row_name(method))}
     config = RunConfig(
         str(data), (method,), "train", {"features": features, "n_regions": regions}, parameters, balance,
-        split, validate, validate, tuple(void or ()), tuple(drop or ()), seed,
+        split, validate, validate, void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     _train(config, out, Means(cache_folder(cache), jobs, dask, progress()))
     tell(f"The model is in {out}. Next: neuralfactors predict {out} IMAGES --out DIR")
@@ -97,9 +101,9 @@ def resume(
     from neuralfactors import experiment
 
     means = experiment.Means(cache_folder(cache), jobs, dask, progress())
-    with _resumable(run):
+    with resumable(run):
         experiment.resume(run, means)
-    show_rows(run)
+    show_results(run)
 
 
 @command("report", "neuralfactors report runs/demo")
@@ -112,10 +116,9 @@ def _train(config: RunConfig, out: Path, means: Means, *, again: bool = False) -
     """Run `config` into `out` and show the result; with `again`, a run of the same settings is gone on with."""
     from neuralfactors import experiment
 
-    with _resumable(out):
+    with resumable(out):
         if again and (out / "run.json").exists():
-            settings = experiment.RunFolder.open(out).document()["settings"]
-            if experiment.RunConfig(**settings) != config:
+            if experiment.RunFolder.open(out).document()["settings"] != config.to_dict():
                 raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
             experiment.resume(out, means)
         else:
@@ -124,7 +127,8 @@ def _train(config: RunConfig, out: Path, means: Means, *, again: bool = False) -
 
 
 @contextmanager
-def _resumable(run: Path) -> Iterator[None]:
+def resumable(run: Path) -> Iterator[None]:
+    """Where the work inside is interrupted, say how to go on with `run`."""
     try:
         yield
     except KeyboardInterrupt:

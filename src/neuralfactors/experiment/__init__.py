@@ -1,27 +1,40 @@
 """Experiments: the paper's variants as one table, and runs that train them into a folder."""
 
+from neuralfactors.experiment.comparison import SEEDS, compare, resume, seed_folder
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RunFolder
 from neuralfactors.experiment.preparation import Means, Prepared, fill_cache, open_data, prepare
+from neuralfactors.experiment.presets import PRESETS, Preset
 from neuralfactors.experiment.rows import build_row, evaluate_row, metrics_document, run_row
-from neuralfactors.experiment.run import resume, run
-from neuralfactors.experiment.variants import VARIANTS, Variant, row_name
+from neuralfactors.experiment.run import run
+from neuralfactors.experiment.settings import every_row, merge_parameters, read_settings
+from neuralfactors.experiment.variants import ROWS, STATE_OF_THE_ART, VARIANTS, Variant, row_name
 
 __all__ = [
+    "PRESETS",
+    "ROWS",
+    "SEEDS",
+    "STATE_OF_THE_ART",
     "VARIANTS",
     "Means",
     "Prepared",
+    "Preset",
     "RunConfig",
     "RunFolder",
     "Variant",
     "build_row",
+    "compare",
     "evaluate_row",
+    "every_row",
     "fill_cache",
+    "merge_parameters",
     "metrics_document",
     "open_data",
     "prepare",
+    "read_settings",
     "resume",
     "row_name",
     "run",
     "run_row",
+    "seed_folder",
 ]

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
-from neuralfactors.experiment.variants import row_name
+from neuralfactors.experiment.variants import ALL_ROWS, BALANCE, VARIANTS, check_parameters, row_name
 
 KINDS = ("train", "compare", "demo")
 
@@ -28,10 +30,16 @@ class RunConfig:
         Options of `FeatureSettings`.
     parameters : mapping
         Changes of the estimators' parameters by row; those under ``"*"`` are for all rows that have the parameter.
+        "balance" among them is that of the `Segmenter`.
     balance : float
-        See `Segmenter`.
+        That of rows for which neither `parameters` nor the variant says anything; see `Segmenter`.
     train_split, val_split, test_split : str
         What to learn from, to follow the training by, and to evaluate the result on; None: not done.
+    holdout : int
+        Number of images of `train_split`, drawn by `seed`, that are not learnt from: they are the split "holdout",
+        which takes the place of `val_split`.
+    limits : mapping
+        Number of training images by row, ``"*"`` for all others: so many are drawn by `seed`; 0 is no limit.
     void, drop : sequence of str
         See `ImageFolder`.
     seed : int
@@ -49,6 +57,8 @@ class RunConfig:
     train_split: str = "train"
     val_split: str | None = "val"
     test_split: str | None = "val"
+    holdout: int = 0
+    limits: Mapping[str, int] = field(default_factory=dict)
     void: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     seed: int = 0
@@ -65,12 +75,36 @@ class RunConfig:
             raise ValueError(f"kind must be one of {', '.join(KINDS)}, got {self.kind!r}")
         if not 0 <= self.balance <= 1:
             raise ValueError(f"balance must be between 0 and 1, got {self.balance}")
+        if self.holdout < 0:
+            raise ValueError(f"holdout must not be negative, got {self.holdout}")
+        object.__setattr__(self, "parameters", check_parameters(self.parameters))
+        object.__setattr__(self, "limits", {_any_row(row): limit for row, limit in self.limits.items()})
+        for row, limit in self.limits.items():
+            if limit < 0:
+                raise ValueError(f"the limit of {row} must not be negative, got {limit}")
 
     def to_dict(self) -> dict[str, Any]:
         """Everything as JSON can hold it; ``RunConfig(**config.to_dict())`` is the way back."""
-        return dataclasses.asdict(self)
+        document: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
+        return {**document, "data": str(Path(self.data).resolve())}
 
     def changes(self, row: str, known: Mapping[str, Any]) -> dict[str, Any]:
         """Changes of the parameters of `row`, whose estimator has the parameters `known`."""
-        common = {name: value for name, value in self.parameters.get("*", {}).items() if name in known}
-        return {**common, **self.parameters.get(row, {})}
+        common = {name: value for name, value in self.parameters.get(ALL_ROWS, {}).items() if name in known}
+        changes = {**common, **self.parameters.get(row, {})}
+        changes.pop(BALANCE, None)
+        return changes
+
+    def balance_of(self, row: str) -> float:
+        """How much rare classes count in `row`."""
+        stated = [self.parameters.get(key, {}).get(BALANCE) for key in (row, ALL_ROWS)]
+        stated.append(VARIANTS[row].balance)
+        return float(next((balance for balance in stated if balance is not None), self.balance))
+
+    def limit_of(self, row: str) -> int:
+        """How many training images `row` learns from at most; 0: all."""
+        return self.limits.get(row, self.limits.get(ALL_ROWS, 0))
+
+
+def _any_row(name: str) -> str:
+    return name if name == ALL_ROWS else row_name(name)

@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralfactors.datasets import ImageFolder
+from neuralfactors.datasets.folder import Sample
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RunFolder
+from neuralfactors.experiment.subsets import drawn
 from neuralfactors.persistence import DOCUMENT
 from neuralfactors.segmentation import Describer, LabelledGraphs
 from neuralfactors.vision import FeatureSettings
 
 MANY_IMAGES = 64  # from here on, starting a process per core pays
+
+HOLDOUT, REST = "holdout", "rest"  # splits made of the training images
 
 
 @dataclass(frozen=True)
@@ -44,10 +48,23 @@ class Prepared:
 
 def open_data(config: RunConfig) -> ImageFolder:
     """The images of a run; all label maps are looked at, so that a bad one is told before hours of work."""
-    data = ImageFolder(config.data, void=config.void, drop=config.drop, random_state=config.seed)
+    data = open_folder(config)
     for split in dict.fromkeys(filter(None, used_splits(config, data).values())):
         for sample in data[split]:
             sample.check()
+    return data
+
+
+def open_folder(config: RunConfig) -> ImageFolder:
+    """The images of a run by split, with those that it holds out."""
+    data = ImageFolder(config.data, void=config.void, drop=config.drop, random_state=config.seed)
+    if config.holdout:
+        names = [sample.name for sample in data[config.train_split]]
+        if config.holdout >= len(names):
+            raise ValueError(f"holdout must leave an image to learn from: of {len(names)}, got {config.holdout}")
+        held = drawn(len(names), config.holdout, config.seed)
+        rest = sorted(set(range(len(names))) - set(held))
+        data.splits |= {HOLDOUT: [names[n] for n in held], REST: [names[n] for n in rest]}
     return data
 
 
@@ -57,13 +74,21 @@ def used_splits(config: RunConfig, data: ImageFolder) -> dict[str, str | None]:
     def present(split: str | None) -> str | None:
         return split if split and all(part in data.splits for part in split.split("+")) else None
 
-    return {"train": config.train_split, "val": present(config.val_split), "test": present(config.test_split)}
+    train, val = (REST, HOLDOUT) if config.holdout else (config.train_split, config.val_split)
+    return {"train": train, "val": present(val), "test": present(config.test_split)}
+
+
+def training_samples(config: RunConfig, data: ImageFolder) -> list[Sample]:
+    """The images that at least one row learns from."""
+    samples = data[used_splits(config, data)["train"] or ""]
+    limits = [config.limit_of(row) or len(samples) for row in config.rows]
+    return [samples[n] for n in drawn(len(samples), max(limits), config.seed)]
 
 
 def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) -> Prepared:
     """The images of a run, described; words and scaling are in the run folder afterwards."""
     splits = used_splits(config, data)
-    train_samples = data[config.train_split]
+    train_samples = training_samples(config, data)
     options = means.builder_options(len(data))
     if (folder.features / DOCUMENT).exists():
         describer = Describer.load(folder.features, **options)
@@ -83,11 +108,12 @@ def fill_cache(config: RunConfig, means: Means) -> int:
     """Number of images whose features are in the cache afterwards: all those of the data."""
     data = open_data(config)
     describer = Describer(_settings(config), data.classes, **means.builder_options(len(data)))
-    describer.learn(data[config.train_split])
-    others = [split for split in data.splits if split != config.train_split]
-    samples = {sample.name: sample for split in others for sample in data[split]}
-    describer.builder.transform_many([sample.read_image for sample in samples.values()])
-    return len({sample.name for sample in data[config.train_split]} | samples.keys())
+    learnt = training_samples(config, data)
+    describer.learn(learnt)
+    samples = {sample.name: sample for split in data.splits for sample in data[split]}
+    others = [sample.read_image for name, sample in samples.items() if name not in {each.name for each in learnt}]
+    describer.builder.transform_many(others)
+    return len(samples)
 
 
 def _settings(config: RunConfig) -> FeatureSettings:

@@ -6,17 +6,18 @@ import json
 import os
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from sklearn.pipeline import Pipeline
 
-from neuralfactors.datasets import ImageFolder
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_predictions
 from neuralfactors.experiment.folder import FORMAT, HISTORY_FILE, METRICS_FILE, ROW_FILE, RunFolder, write_json
-from neuralfactors.experiment.preparation import Means, Prepared
+from neuralfactors.experiment.preparation import Means, Prepared, open_folder
+from neuralfactors.experiment.subsets import limited
 from neuralfactors.experiment.variants import VARIANTS
 from neuralfactors.metrics import Scores
 from neuralfactors.persistence import write_atomically
@@ -40,16 +41,18 @@ def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, 
     """Train `row` into its folder; where a former attempt was interrupted, it goes on from the last epoch."""
     place = folder.row(row)
     estimator = build_row(row, config, prepared.describer.n_labels, place)
+    train, balance = limited(prepared.train, config.limit_of(row), config.seed), config.balance_of(row)
     before = float(folder.row_document(row).get("seconds", 0.0))
     start = time.monotonic()
     state: dict[str, Any] = {
         "format": FORMAT, "row": row, "settings": _settings(estimator), "status": "running", "error": None,
         "seconds": before, "seconds_per_epoch": None, "epochs": None, "best_epoch": None, "seed": config.seed,
+        "balance": balance, "n_train": len(train.X),
     }  # fmt: skip
     write_json(place / ROW_FILE, state)
-    segmenter = Segmenter(estimator=estimator, balance=config.balance, random_state=config.seed, verbose=verbose)
+    segmenter = Segmenter(estimator=estimator, balance=balance, random_state=config.seed, verbose=verbose)
     try:
-        segmenter.fit_graphs(prepared.describer, prepared.train, prepared.val)
+        segmenter.fit_graphs(prepared.describer, train, prepared.val)
     except (ValueError, RuntimeError, ArithmeticError) as error:
         write_json(place / ROW_FILE, {**state, "status": "failed", "error": str(error)})
         raise
@@ -82,7 +85,7 @@ def evaluate_row(
     folder: RunFolder, row: str, data: str | os.PathLike[str], split: str, config: RunConfig, means: Means
 ) -> dict[str, Any]:
     """Figures of a finished row on a split of a labelled folder, as JSON can hold them; void classes as in `config`."""
-    images = ImageFolder(data, void=config.void, drop=config.drop, random_state=config.seed)
+    images = open_folder(replace(config, data=os.fspath(data)))
     options = means.builder_options(len(images[split]))
     segmenter = Segmenter.load(folder.row(row), features=folder.features)
     segmenter.describer_ = Describer.load(folder.features, **options)

@@ -30,14 +30,17 @@ def run(config: RunConfig, out: str | os.PathLike[str], means: Means | None = No
     if (folder.path / RUN_FILE).exists():
         raise FileExistsError(f"{out} already holds a run: 'neuralfactors resume {out}' continues it")
     data = open_data(config)
-    write_json(folder.path / RUN_FILE, _run_document(config, data, command))
+    write_json(folder.path / RUN_FILE, run_document(config, data, command))
     return _run(config, data, folder, means or Means())
 
 
-def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
+def resume_run(path: str | os.PathLike[str], means: Means | None = None) -> Path:
     """The run folder `path`, after what was left to do in it is done."""
     folder = RunFolder.open(path)
-    config = RunConfig(**folder.document()["settings"])
+    document = folder.document()
+    config = RunConfig(**document["settings"])
+    if document["finished"] and folder.finished_rows() == list(config.rows):
+        return folder.path
     return _run(config, open_data(config), folder, means or Means())
 
 
@@ -50,11 +53,12 @@ def _run(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) 
         for row in left:
             logger.info("training %s", row)
             run_row(row, config, folder, prepared, verbose=means.verbose)
-    write_json(folder.path / RUN_FILE, {**folder.document(), "finished": _now()})
+    write_json(folder.path / RUN_FILE, {**folder.document(), "finished": now()})
     return folder.path
 
 
-def _run_document(config: RunConfig, data: ImageFolder, command: str) -> dict[str, Any]:
+def run_document(config: RunConfig, data: ImageFolder, command: str) -> dict[str, Any]:
+    """What run.json holds before any row is trained."""
     used = used_splits(config, data)
     counts = {split: len(data[split]) for split in dict.fromkeys(filter(None, used.values()))}
     colours = data.classes.palette.tolist()
@@ -67,9 +71,9 @@ def _run_document(config: RunConfig, data: ImageFolder, command: str) -> dict[st
         "features": config.features.get("features", "bow"),
         "seed": config.seed,
         "preset": config.preset,
-        "settings": {**config.to_dict(), "data": str(Path(config.data).resolve())},
+        "settings": config.to_dict(),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
-        "started": _now(),
+        "started": now(),
         "finished": None,
         "command": command,
     }
@@ -82,5 +86,6 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _now() -> str:
+def now() -> str:
+    """The time, in UTC."""
     return datetime.now(UTC).isoformat(timespec="seconds")

@@ -13,6 +13,10 @@ from neuralfactors.segmentation import INTEGRATED, WITH_CNN
 
 N_LABELS = "n_labels"  # stands for the number of classes in the numbers of hidden units
 DAGGER = "int+lin-dagger"
+STATE_OF_THE_ART = "neural-factors"
+PRINTED = {"int†+lin": DAGGER, "neural factors": STATE_OF_THE_ART}  # names that folders spell otherwise
+ALL_ROWS = "*"  # stands for every row in settings
+BALANCE = "balance"  # of the Segmenter, among the parameters of a row
 
 LOGISTIC: dict[str, Any] = {"hidden": (), "C": 100.0, "max_iter": 50, "batch_size": "auto", "keep": "last"}
 LINEAR: dict[str, Any] = {**INTEGRATED, "unary_hidden": (), "interaction_hidden": ()}
@@ -26,6 +30,13 @@ class Variant:
     parameters: Mapping[str, Any]
     bifurcated: bool = False
     note: str = field(default="", compare=False)
+    balance: float | None = None  # how much rare classes count, where the settings do not say
+
+    @property
+    def parameter_names(self) -> set[str]:
+        """What settings may change, beside the balance of classes."""
+        first = {f"unary__{name}" for name in UnaryClassifier().get_params()} if self.bifurcated else set()
+        return {*self.estimator().get_params(), BALANCE, *first}
 
     def build(
         self, n_labels: int, changes: Mapping[str, Any] | None = None, *, cnn: bool = False
@@ -67,12 +78,36 @@ VARIANTS: dict[str, Variant] = {
         {**INTEGRATED, "unary_hidden": (256,) * 3, "interaction_hidden": (512,) * 3, "activation": "relu"},
         note="three hidden layers each",
     ),
+    # The paper's second setting, for CNN features: one image a step, classes balanced.
+    STATE_OF_THE_ART: Variant(
+        StructuralSVM,
+        {**INTEGRATED, "batch_size": 1},
+        note="as int+nrl, one image a step, classes balanced",
+        balance=1.0,
+    ),
 }
+ROWS = tuple(row for row in VARIANTS if row != STATE_OF_THE_ART)  # those of the paper's tables I to III
 
 
 def row_name(name: str) -> str:
     """The row called `name`, as folders spell it: ``int†+lin`` is ``int+lin-dagger``."""
-    found = DAGGER if name == "int†+lin" else name
+    found = PRINTED.get(name, name)
     if found not in VARIANTS:
         raise ValueError(f"method must be one of {', '.join(VARIANTS)}, got {name!r}")
     return found
+
+
+def check_parameters(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """`parameters` by row, rows as folders spell them; refused where a row or a parameter is unknown."""
+    checked: dict[str, dict[str, Any]] = {}
+    for name, changes in parameters.items():
+        row = name if name == ALL_ROWS else row_name(name)
+        variants = VARIANTS.values() if row == ALL_ROWS else [VARIANTS[row]]
+        known = set().union(*(variant.parameter_names for variant in variants))
+        for parameter, value in changes.items():
+            if parameter not in known:
+                raise ValueError(f"row {name!r} has no parameter {parameter!r}; it has {', '.join(sorted(known))}")
+            if parameter == BALANCE and not (isinstance(value, int | float) and 0 <= value <= 1):
+                raise ValueError(f"balance of row {name!r} must be between 0 and 1, got {value!r}")
+        checked[row] = {**checked.get(row, {}), **changes}
+    return checked

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from neuralfactors.report import svg
 from neuralfactors.report.published import VARIANTS, Figures, Published
-from neuralfactors.report.run import Row, Run
+from neuralfactors.report.run import Row, Run, deviation, mean
 
 STRONG = 10.0  # points of difference that are shaded fully
 
@@ -16,8 +16,9 @@ STRONG = 10.0  # points of difference that are shaded fully
 class Cell:
     """A figure of ours and the paper's, in percent; None where there is none."""
 
-    ours: float | None
+    ours: float | None  # the mean over the seeds
     paper: float | None = None
+    spread: float | None = None  # the standard deviation over the seeds; None where there is one only
 
     @property
     def difference(self) -> float | None:
@@ -69,11 +70,15 @@ def lines(run: Run, paper: Published) -> list[Line]:
     found = []
     for folder in wanted + others:
         row, source = run.row(folder), known.get(folder) or run.row(folder)
-        metrics, figures = (row.metrics if row else None), paper.rows.get(folder)
+        figures = paper.rows.get(folder)
         assert source is not None
-        cells = (Cell(getattr(metrics, key, None), getattr(figures, key, None)) for key in ("pixel", "class_mean"))
+        cells = (_cell(run.by_seed(folder, key), getattr(figures, key, None)) for key in ("pixel", "class_mean"))
         found.append(Line(folder, source.name, source.training, source.description, row, *cells))
     return found
+
+
+def _cell(by_seed: dict[int, float], paper: float | None) -> Cell:
+    return Cell(mean(by_seed.values()), paper, deviation(by_seed.values()))
 
 
 def class_cells(run: Run, paper: Published, rows: Sequence[Row]) -> list[tuple[str, list[Cell]]]:
@@ -96,7 +101,7 @@ def literature(run: Run, paper: Published) -> list[tuple[str, Figures | None, fl
     table: list[tuple[str, Figures | None, float, float]] = [
         (name, figures, figures.pixel, figures.class_mean) for name, figures in paper.others.items()
     ]
-    theirs = paper.rows.get("int+nrl")
+    theirs = paper.rows.get("neural-factors")
     if theirs:
         table.append(("Houthooft & De Turck (the paper)", theirs, theirs.pixel, theirs.class_mean))
     best = best_row(run)

@@ -20,13 +20,14 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     path = Path(folder)
     if not path.is_dir():
         raise FileNotFoundError(f"run_folder must be a folder, but there is none at {path}")
+    seeds = _seed_folders(path)
+    return _read_comparison(path, seeds) if seeds else _read_single(path)
+
+
+def _read_single(path: Path) -> Run:
     if not (path / "run.json").exists() and not (path / "rows").is_dir():
         raise ValueError(f"run_folder must hold run.json and rows/, but {path} has neither: it is not a run folder")
-    run = Run(path, {})
-    run.info = _read_json(path / "run.json", run)
-    version = run.info.get("format", FORMAT)
-    if number(version) is None or version > FORMAT:
-        raise ValueError(f"{path / 'run.json'} is of format {version!r}, but this version reads up to {FORMAT}")
+    run = _read_info(path)
     run.classes = _read_classes(run)
     run.rows = tuple(row for row in (_read_row(name, run) for name in _row_folders(path)) if row)
     if not _has_test(run):
@@ -37,14 +38,65 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     return run
 
 
+def _read_info(path: Path) -> Run:
+    run = Run(path, {})
+    run.info = _read_json(path / "run.json", run)
+    version = run.info.get("format", FORMAT)
+    if number(version) is None or version > FORMAT:
+        raise ValueError(f"{path / 'run.json'} is of format {version!r}, but this version reads up to {FORMAT}")
+    return run
+
+
+def _seed_folders(path: Path) -> list[str]:
+    """Names of the runs of a comparison, those it should have and those it has; none where it is an ordinary run."""
+    seeds = _read_json(path / "run.json", Run(path, {})).get("seeds")
+    wanted = [f"seed-{seed}" for seed in seeds] if isinstance(seeds, list) else []
+    if not wanted and (path / "rows").is_dir():
+        return []
+    found = sorted((entry.name for entry in path.glob("seed-*") if entry.is_dir()), key=lambda name: (len(name), name))
+    return list(dict.fromkeys([*wanted, *found]))
+
+
+def _read_comparison(path: Path, names: list[str]) -> Run:
+    """The runs of all seeds that can be read, under the description of the comparison."""
+    whole = _read_info(path)
+    runs = []
+    for name in names:
+        try:
+            run = _read_single(path / name)
+        except ValueError as error:
+            begun = (path / name).is_dir()
+            whole.problems.append(f"{name} is left out: {error}" if begun else f"{name} has not begun")
+            continue
+        whole.problems += [f"{name}: {problem}" for problem in run.problems]
+        runs.append(run)
+    whole.seeds = tuple(runs)
+    first = runs[0] if runs else Run(path, {})
+    whole.info = {**first.info, **whole.info}
+    whole.classes, whole.examples = first.classes, first.examples
+    whole.rows = tuple(_best_read(folder, runs) for folder in _order({row.folder for run in runs for row in run.rows}))
+    if not whole.rows:
+        whole.problems.append("there is no finished or started row yet")
+    return whole
+
+
+def _best_read(folder: str, runs: list[Run]) -> Row:
+    """The row of that folder of the first seed that has its figures, or of the first that has it."""
+    rows = [row for run in runs if (row := run.row(folder))]
+    return next((row for row in rows if row.metrics), rows[0])
+
+
 def _has_test(run: Run) -> bool:
     return run.table("splits").get("test") != 0
 
 
 def _row_folders(path: Path) -> list[str]:
-    found = sorted(entry.name for entry in (path / "rows").glob("*") if entry.is_dir())
+    return _order({entry.name for entry in (path / "rows").glob("*") if entry.is_dir()})
+
+
+def _order(folders: set[str]) -> list[str]:
     order = [variant.folder for variant in VARIANTS]
-    return sorted(found, key=lambda name: order.index(name) if name in order else len(order))
+    return sorted(sorted(folders), key=lambda name: order.index(name) if name in order else len(order))
 
 
 def _read_json(path: Path, run: Run, *, optional: bool = False) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import statistics
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Matrix = NDArray[np.float64]
+ACCURACIES = ("pixel", "class_mean", "mean_iou")
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class Run:
     rows: tuple[Row, ...] = ()
     examples: tuple[Example, ...] = ()
     problems: list[str] = field(default_factory=list)
+    seeds: tuple[Run, ...] = ()  # of a comparison, the runs with each seed; what stands above is the first one's
 
     def text(self, key: str) -> str | None:
         """A text of run.json, or None."""
@@ -89,6 +93,35 @@ class Run:
     def row(self, folder: str) -> Row | None:
         """The row of that folder, if the run has it."""
         return next((row for row in self.rows if row.folder == folder), None)
+
+    def repeats(self, folder: str) -> dict[int, Row]:
+        """The row of that folder with each seed that has it."""
+        found = {}
+        for place, run in enumerate(self.seeds or (self,)):
+            row, seed = run.row(folder), run.info.get("seed")
+            if row:
+                found[seed if isinstance(seed, int) else place] = row
+        return found
+
+    def by_seed(self, folder: str, key: str) -> dict[int, float]:
+        """A figure of the row of that folder with each seed that has it: an accuracy, or a number of row.json."""
+        values = {
+            seed: getattr(row.metrics, key, None) if key in ACCURACIES else row.number(key)
+            for seed, row in self.repeats(folder).items()
+        }
+        return {seed: value for seed, value in values.items() if value is not None}
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """Mean, or None where there is nothing."""
+    listed = list(values)
+    return statistics.fmean(listed) if listed else None
+
+
+def deviation(values: Iterable[float]) -> float | None:
+    """Sample standard deviation, or None where there are fewer than two values."""
+    listed = list(values)
+    return statistics.stdev(listed) if len(listed) > 1 else None
 
 
 def number(value: object) -> float | None:

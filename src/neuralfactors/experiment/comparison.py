@@ -1,0 +1,69 @@
+"""Comparisons: the same rows trained with several seeds, an ordinary run folder ``seed-K`` for each."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from neuralfactors.experiment.config import RunConfig
+from neuralfactors.experiment.folder import RUN_FILE, RunFolder, write_json
+from neuralfactors.experiment.preparation import Means, open_data, open_folder, used_splits
+from neuralfactors.experiment.run import now, resume_run, run, run_document
+
+SEEDS = "seeds"  # the key of run.json by which a comparison is known
+
+
+def compare(
+    config: RunConfig, seeds: Sequence[int], out: str | os.PathLike[str], means: Means | None = None, command: str = ""
+) -> Path:
+    """The folder `out`, after the rows of `config` have been trained and evaluated with every seed.
+
+    A comparison of the same settings that is there already is gone on with; more seeds may be asked of it. Where the
+    images have no `test_split`, rows are evaluated on `val_split`.
+    """
+    seeds = tuple(dict.fromkeys(seeds))
+    if not seeds:
+        raise ValueError("seeds must name at least one seed")
+    config = replace(config, seed=seeds[0])
+    data = open_folder(config)
+    if not used_splits(config, data)["test"]:
+        config = replace(config, test_split=config.val_split)
+    folder = RunFolder(Path(out))
+    if (folder.path / RUN_FILE).exists():
+        document = folder.document()
+        former = document.get(SEEDS)
+        if former is None or document["settings"] != config.to_dict() or not set(former) <= set(seeds):
+            raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
+        document |= {SEEDS: list(seeds), "finished": None} if former != list(seeds) else {}
+    else:
+        document = {**run_document(config, open_data(config), command), SEEDS: list(seeds)}
+    write_json(folder.path / RUN_FILE, document)
+    return _go_on(folder, document, means or Means())
+
+
+def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
+    """The folder of a run or of a comparison, after what was left to do in it is done."""
+    folder = RunFolder.open(path)
+    document = folder.document()
+    return _go_on(folder, document, means or Means()) if SEEDS in document else resume_run(path, means)
+
+
+def seed_folder(path: Path, seed: int) -> Path:
+    """Where a comparison keeps the run of `seed`."""
+    return path / f"seed-{seed}"
+
+
+def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
+    for seed in document[SEEDS]:
+        config = replace(RunConfig(**document["settings"]), seed=seed)
+        place = seed_folder(folder.path, seed)
+        if (place / RUN_FILE).exists():
+            resume_run(place, means)
+        else:
+            run(config, place, means, document["command"])
+    if not document["finished"]:
+        write_json(folder.path / RUN_FILE, {**document, "finished": now()})
+    return folder.path

@@ -1,0 +1,46 @@
+"""Settings of rows as files: what `tune` writes, and `train` and `compare` take."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from neuralfactors.experiment.folder import FORMAT, read_document, write_json
+from neuralfactors.experiment.variants import check_parameters
+from neuralfactors.persistence import FileFormatError
+
+Parameters = Mapping[str, Mapping[str, Any]]
+
+
+def read_settings(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
+    """Parameters by row of the file `path`, refused in one sentence where it is damaged or names what is unknown."""
+    rows = read_document(Path(path)).get("rows")
+    if not isinstance(rows, dict) or not all(isinstance(changes, dict) for changes in rows.values()):
+        raise FileFormatError(f'{path} must hold "rows", a mapping from a row to its parameters')
+    try:
+        return check_parameters(rows)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from error
+
+
+def write_settings(path: Path, rows: Parameters, **facts: Any) -> None:
+    """Write the file that `read_settings` reads, with `facts` about where the settings come from."""
+    write_json(path, {"format": FORMAT, **facts, "rows": json.loads(json.dumps(rows))})
+
+
+def merge_parameters(*layers: Parameters) -> dict[str, dict[str, Any]]:
+    """Parameters by row, where later layers replace what earlier ones say of a parameter."""
+    merged: dict[str, dict[str, Any]] = {}
+    for layer in layers:
+        for row, changes in check_parameters(layer).items():
+            merged[row] = {**merged.get(row, {}), **changes}
+    return merged
+
+
+def every_row(rows: Iterable[str], **values: Any) -> dict[str, dict[str, Any]]:
+    """The same parameters for each of `rows`, without those that are None."""
+    given = {name: value for name, value in values.items() if value is not None}
+    return {row: dict(given) for row in rows} if given else {}
