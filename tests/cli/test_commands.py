@@ -16,7 +16,7 @@ from neuralfactors.datasets import ImageFolder, read_image, write_scenes
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Segmenter
 
-COMMANDS = ("demo", "train", "compare", "resume", "report", "predict", "evaluate", "info", "convert", "prepare")
+COMMANDS = ("demo", "train", "compare", "tune", "resume", "report", "predict", "evaluate", "info", "convert", "prepare")
 
 
 def test_script_and_module_are_the_same_command():

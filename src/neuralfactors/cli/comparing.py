@@ -1,4 +1,4 @@
-"""The commands that compare the rows of the paper's table: compare."""
+"""Commands about the rows of the paper's table: compare them, tune one of them."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from neuralfactors.cli.app import (
     progress,
     tell,
 )
-from neuralfactors.cli.tables import show_comparison
+from neuralfactors.cli.tables import show_comparison, show_trials
 from neuralfactors.cli.training import resumable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from neuralfactors.experiment import RunConfig
+    from neuralfactors.experiment import Preset, RunConfig
 
 PresetOption = Annotated[
     str | None,
@@ -36,6 +36,13 @@ PresetOption = Annotated[
 ]
 Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn; with a preset, bow or cnn, its second setting.")]
 Regions = Annotated[int | None, typer.Option(min=1, help="Regions an image is divided into.", show_default="300")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25")]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(metavar="[ROW=]N", help="Learn from N training images, drawn at random; of one row; repeat."),
+]
+Split = Annotated[str | None, typer.Option(help="What to learn from; join several by +.", show_default="train")]
+Validate = Annotated[str | None, typer.Option(help="Split to follow training by.", show_default="val")]
 
 
 @command("compare", "neuralfactors compare msrc21 --preset msrc21 --methods unary,SGD,int+nrl --out runs/msrc21")
@@ -50,13 +57,10 @@ def compare(
     ] = None,
     settings: Settings = None,
     regions: Regions = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25")] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(metavar="[ROW=]N", help="Learn from N training images, drawn at random; of one row; repeat."),
-    ] = None,
-    split: Annotated[str | None, typer.Option(help="What to learn from.", show_default="train")] = None,
-    validate: Annotated[str | None, typer.Option(help="Split to follow training by.", show_default="val")] = None,
+    epochs: Epochs = None,
+    limit: Limit = None,
+    split: Split = None,
+    validate: Validate = None,
     test: Annotated[str | None, typer.Option(help="Split to evaluate.", show_default="test, else val")] = None,
     void: Void = None,
     drop: Drop = None,
@@ -72,16 +76,11 @@ def compare(
     """
     from neuralfactors import experiment
 
-    rows = _rows(methods, features)
     known = experiment.Preset.read(preset) if preset else None
-    config = known.config(str(data), features, rows) if known else _config(data, features, rows)
+    config = _config(data, known, features, _rows(methods, features))
+    config = _changed(config, settings, regions, epochs, limit, void, drop)
     config = replace(
         config,
-        features={**config.features, **({"n_regions": regions} if regions else {})},
-        parameters=_parameters(config, settings or [], epochs),
-        limits={**config.limits, **_limits(limit or [])},
-        void=(*config.void, *(void or ())),
-        drop=(*config.drop, *(drop or ())),
         train_split=split or config.train_split,
         val_split=validate or config.val_split,
         test_split=test or config.test_split,
@@ -94,6 +93,67 @@ def compare(
     tell(f"The report, for a browser: neuralfactors report {out}")
 
 
+@command("tune", "neuralfactors tune msrc21 --preset msrc21 --method int+nrl --trials 30 --out runs/tuned")
+def tune(
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="Folder with images/, labels/ and classes.txt.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="TUNED", help="Folder of the search.")],
+    method: Annotated[str, typer.Option(help="Row of the paper's table.")] = "int+nrl",
+    preset: PresetOption = None,
+    features: Features = "bow",
+    trials: Annotated[int, typer.Option(min=1, help="How many settings are tried; two thirds coarse, then fine.")] = 30,
+    folds: Annotated[int, typer.Option(min=0, help="Cross-validate in so many parts; 0: use the split.")] = 0,
+    holdout: Annotated[
+        int | None, typer.Option(min=1, help="Validate by so many training images, drawn at random.")
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Parameters to search, joined by commas.", show_default="all that matter"),
+    ] = None,
+    settings: Settings = None,
+    regions: Regions = None,
+    epochs: Epochs = None,
+    limit: Limit = None,
+    split: Split = None,
+    validate: Annotated[str | None, typer.Option(help="Split to judge by.", show_default="val")] = None,
+    void: Void = None,
+    drop: Drop = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the search, words, training and random splits.")] = 0,
+    cache: CacheFolder = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Trials at a time; -1: one per core.", show_default="1")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="SCHEDULER", help="Run on a Dask cluster that sees DATA and TUNED.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Choose the settings of a row on validation images; writes TUNED/settings.json for 'train' and 'compare'.
+
+    Searched are C and the learning rate, of unary and interaction factors apart, the balance of classes, and t0 and
+    momentum where the training has them; first coarsely around the present settings, then finely around the best. The
+    best has the highest mean of pixel and class-mean accuracy. Test images play no part. Interrupted, the search goes
+    on with 'resume TUNED' or the same command.
+    """
+    from neuralfactors import experiment
+
+    known = experiment.Preset.read(preset) if preset else None
+    config = _config(data, known, features, [experiment.row_name(method)], tuning=True)
+    config = _changed(config, settings, regions, epochs, limit, void, drop)
+    config = replace(
+        config,
+        train_split=split or config.train_split,
+        val_split=validate or config.val_split,
+        holdout=holdout or (0 if validate else config.holdout),
+        seed=seed,
+    )
+    names = None if search is None else tuple(name.strip() for name in search.split(","))
+    means = experiment.Means(cache_folder(cache), jobs, dask, progress())
+    with resumable(out):
+        path = experiment.tune(config, experiment.Search(trials, names, folds), out, means, command_line())
+    show_trials(out, as_json=as_json)
+    tell(f"The settings are in {path}. Next: neuralfactors train {data} --method {method} --settings {path} --out RUN")
+
+
 def _rows(methods: str, features: str) -> tuple[str, ...]:
     from neuralfactors.experiment import ROWS, STATE_OF_THE_ART, row_name
 
@@ -102,20 +162,39 @@ def _rows(methods: str, features: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(row_name(name.strip()) for name in methods.split(",")))
 
 
-def _config(data: Path, features: str, rows: Sequence[str]) -> RunConfig:
+def _config(
+    data: Path, preset: Preset | None, features: str, rows: Sequence[str], *, tuning: bool = False
+) -> RunConfig:
     from neuralfactors.experiment import RunConfig
 
+    if preset:
+        return preset.config(str(data), features, rows, tuning=tuning)
     options = {"features": features, "n_regions": 300}
     return RunConfig(str(data), tuple(rows), "compare", options, test_split="test")
 
 
-def _parameters(config: RunConfig, files: Sequence[Path], epochs: int | None) -> dict[str, dict[str, object]]:
-    """The settings of the rows of `config`: those it has, replaced by those of files, and these by options."""
+def _changed(
+    config: RunConfig,
+    settings: Sequence[Path] | None,
+    regions: int | None,
+    epochs: int | None,
+    limits: Sequence[str] | None,
+    void: Sequence[str] | None,
+    drop: Sequence[str] | None,
+) -> RunConfig:
+    """`config` with what options say: settings of files replace its own, and the number of epochs replaces theirs."""
     from neuralfactors.experiment import every_row, merge_parameters, read_settings
 
-    layers = [read_settings(path) for path in files]
+    layers = [read_settings(path) for path in settings or ()]
     merged = merge_parameters(config.parameters, *layers, every_row(config.rows, max_iter=epochs))
-    return {row: changes for row, changes in merged.items() if changes and row in ("*", *config.rows)}
+    return replace(
+        config,
+        features={**config.features, **({"n_regions": regions} if regions else {})},
+        parameters={row: changes for row, changes in merged.items() if changes and row in ("*", *config.rows)},
+        limits={**config.limits, **_limits(limits or ())},
+        void=(*config.void, *(void or ())),
+        drop=(*config.drop, *(drop or ())),
+    )
 
 
 def _limits(limits: Sequence[str]) -> dict[str, int]:

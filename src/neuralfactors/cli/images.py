@@ -18,7 +18,7 @@ from neuralfactors.cli.app import (
     progress,
     tell,
 )
-from neuralfactors.cli.tables import row_figures, show_json, show_rows, show_table
+from neuralfactors.cli.tables import row_figures, show_json, show_results, show_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -86,7 +86,7 @@ SUMMARY = {"pixel": "pixels", "class_mean": "classes", "mean_iou": "mean IoU"}
 @command("info", "neuralfactors info runs/photos --json")
 def info(run: RunArgument, as_json: AsJson = False) -> None:
     """Say what a run is: its data, classes, features, and how far its rows are."""
-    from neuralfactors.experiment import RunFolder
+    from neuralfactors.experiment import SEEDS, RunFolder
 
     document = RunFolder.open(run).document()
     if as_json:
@@ -99,7 +99,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
         "data": f"{document['data']} ({splits})",
         "classes": f"{len(document['classes'])}: {names}",
         "features": document["features"],
-        "seed": document["seed"],
+        "seeds": ", ".join(map(str, document.get(SEEDS, [document["seed"]]))),
         "started": document["started"],
         "finished": document["finished"] or f"not yet: neuralfactors resume {run}",
         "version": document["versions"].get("neuralfactors"),
@@ -107,7 +107,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
     for name, value in facts.items():
         typer.echo(f"{name + ':':<10}{value}")
     typer.echo()
-    show_rows(run)
+    show_results(run)
 
 
 def _load(run: Path, row: str | None) -> Segmenter:

@@ -9,6 +9,8 @@ from typing import Any
 
 import typer
 
+SHOWN_TRIALS = 8
+
 
 def show_json(content: Any) -> None:
     """Print `content` as JSON."""
@@ -25,10 +27,14 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 
 
 def row_figures(run: Path) -> list[dict[str, Any]]:
-    """What is known of every row of a run: status, accuracy, seconds."""
-    from neuralfactors.experiment import RunFolder
+    """What is known of every row of a run, or of a comparison: status, accuracy, seconds."""
+    from neuralfactors.experiment import SEEDS, RunFolder
+    from neuralfactors.report import comparison_figures
 
     folder = RunFolder.open(run)
+    if SEEDS in folder.document():
+        rows: list[dict[str, Any]] = comparison_figures(run)["rows"]
+        return rows
     found = []
     for row in folder.document()["settings"]["rows"]:
         state = folder.row_document(row)
@@ -53,19 +59,41 @@ def _cell(value: object) -> str:
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
-def is_comparison(run: Path) -> bool:
-    """Whether the run is a comparison of several seeds."""
+def show_results(run: Path) -> None:
+    """Print what came out: the rows of a run, those of a comparison beside the paper's, the trials of a search."""
     from neuralfactors.experiment import SEEDS, RunFolder
 
-    return SEEDS in RunFolder.open(run).document()
-
-
-def show_results(run: Path) -> None:
-    """Print the table of a run's rows, or of a comparison's beside the paper's figures."""
-    if is_comparison(run):
+    document = RunFolder.open(run).document()
+    if document["kind"] == "tune":
+        show_trials(run)
+    elif SEEDS in document:
         show_comparison(run)
     else:
         show_rows(run)
+
+
+def show_trials(run: Path, *, as_json: bool = False) -> None:
+    """Print the settings that a search has chosen, after its best trials."""
+    from neuralfactors.experiment import read_trials
+
+    trials = list(read_trials(run).values())
+    best = sorted((t for t in trials if t["score"] is not None), key=lambda t: (-t["score"], t["trial"]))
+    path = run / "settings.json"
+    if as_json:
+        show_json(
+            {"settings": json.loads(path.read_text(encoding="utf-8")) if path.exists() else None, "trials": trials}
+        )
+        return
+    names = list(dict.fromkeys(name for trial in trials for name in trial["parameters"]))
+    heads = ("trial", "score", "pixel %", "class %", *names)
+    rows = []
+    for trial in best[:SHOWN_TRIALS]:
+        values = [trial["parameters"].get(name) for name in names]
+        figures = (trial["score"], trial["pixel"], trial["class_mean"])
+        rows.append([trial["trial"], *figures, *("as it was" if v is None else f"{v:g}" for v in values)])
+    show_table(heads, rows)
+    failed = len(trials) - len(best)
+    typer.echo(f"{len(trials)} trials" + (f", {failed} of them failed" if failed else ""))
 
 
 def show_comparison(run: Path, *, as_json: bool = False) -> None:

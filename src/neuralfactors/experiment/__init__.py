@@ -1,13 +1,14 @@
 """Experiments: the paper's variants as one table, and runs that train them into a folder."""
 
-from neuralfactors.experiment.comparison import SEEDS, compare, resume, seed_folder
+from neuralfactors.experiment.comparison import compare, resume, seed_folder
 from neuralfactors.experiment.config import RunConfig
-from neuralfactors.experiment.folder import RunFolder
+from neuralfactors.experiment.folder import SEEDS, RunFolder
 from neuralfactors.experiment.preparation import Means, Prepared, fill_cache, open_data, prepare
 from neuralfactors.experiment.presets import PRESETS, Preset
 from neuralfactors.experiment.rows import build_row, evaluate_row, metrics_document, run_row
 from neuralfactors.experiment.run import run
 from neuralfactors.experiment.settings import every_row, merge_parameters, read_settings
+from neuralfactors.experiment.tuning import Search, best_trial, read_trials, tune
 from neuralfactors.experiment.variants import ROWS, STATE_OF_THE_ART, VARIANTS, Variant, row_name
 
 __all__ = [
@@ -21,7 +22,9 @@ __all__ = [
     "Preset",
     "RunConfig",
     "RunFolder",
+    "Search",
     "Variant",
+    "best_trial",
     "build_row",
     "compare",
     "evaluate_row",
@@ -32,9 +35,11 @@ __all__ = [
     "open_data",
     "prepare",
     "read_settings",
+    "read_trials",
     "resume",
     "row_name",
     "run",
     "run_row",
     "seed_folder",
+    "tune",
 ]

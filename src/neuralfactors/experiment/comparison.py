@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from neuralfactors.experiment.config import RunConfig
-from neuralfactors.experiment.folder import RUN_FILE, RunFolder, write_json
+from neuralfactors.experiment.folder import RUN_FILE, SEEDS, RunFolder, write_json
 from neuralfactors.experiment.preparation import Means, open_data, open_folder, used_splits
 from neuralfactors.experiment.run import now, resume_run, run, run_document
-
-SEEDS = "seeds"  # the key of run.json by which a comparison is known
+from neuralfactors.experiment.tuning import resume_tuning
 
 
 def compare(
@@ -45,9 +44,12 @@ def compare(
 
 
 def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
-    """The folder of a run or of a comparison, after what was left to do in it is done."""
+    """The folder of a run, a comparison or a search for settings, after what was left to do in it is done."""
     folder = RunFolder.open(path)
     document = folder.document()
+    if document["kind"] == "tune":
+        resume_tuning(folder, document, means or Means())
+        return folder.path
     return _go_on(folder, document, means or Means()) if SEEDS in document else resume_run(path, means)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from neuralfactors.experiment.variants import ALL_ROWS, BALANCE, VARIANTS, check_parameters, row_name
 
-KINDS = ("train", "compare", "demo")
+KINDS = ("train", "compare", "demo", "tune")
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class RunConfig:
     rows : sequence of str
         Keys of `VARIANTS`.
     kind : str
-        "train", "compare" or "demo": what reports call it.
+        "train", "compare", "demo" or "tune": what reports call it.
     features : mapping
         Options of `FeatureSettings`.
     parameters : mapping

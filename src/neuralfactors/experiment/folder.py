@@ -12,6 +12,7 @@ from neuralfactors.persistence import FileFormatError, write_atomically
 
 FORMAT = 1
 RUN_FILE, ROW_FILE, METRICS_FILE, HISTORY_FILE = "run.json", "row.json", "metrics.json", "history.jsonl"
+SEEDS = "seeds"  # the key of run.json by which a comparison is known
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,10 @@ class RunFolder:
 
     def choose_row(self, name: str | None) -> str:
         """The finished row called `name`; where it is None, int+nrl if there is one, else the last."""
+        document = self.document()
+        if SEEDS in document:
+            one = self.path / f"seed-{document[SEEDS][0]}"
+            raise ValueError(f"{self.path} holds several runs: name one of them, such as {one}")
         finished = self.finished_rows()
         if not finished:
             raise ValueError(
