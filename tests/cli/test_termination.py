@@ -1,0 +1,37 @@
+"""What ends a run from outside leaves one that 'resume' continues."""
+
+import json
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+OPTIONS = ("--regions", "30", "--epochs", "12", "--jobs", "1")
+
+
+@pytest.fixture
+def ended(scenes, cache, tmp_path):
+    """A run that SIGTERM ended in the midst of training: its exit code, what it said, and its folder."""
+    run = tmp_path / "cut"
+    words = ["train", str(scenes), "--out", str(run), "--cache", str(cache), *OPTIONS]
+    process = subprocess.Popen([sys.executable, "-m", "neuralfactors", *words], stderr=subprocess.PIPE, text=True)
+    history, deadline = run / "rows/int+nrl/history.jsonl", time.monotonic() + 120
+    while time.monotonic() < deadline and not (history.exists() and len(history.read_text().splitlines()) >= 2):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGTERM)
+    err = process.communicate(timeout=60)[1]
+    return process.returncode, err, run
+
+
+def test_sigterm_is_told_in_one_sentence_and_resumed_to_the_same_model(call, scenes, cache, tmp_path, ended):
+    code, err, run = ended
+    assert code == 130, err
+    assert err.splitlines()[-1] == f"Interrupted: 'neuralfactors resume {run}' goes on."
+    assert "Traceback" not in err
+    assert json.loads((run / "rows/int+nrl/row.json").read_text())["status"] == "running"
+    assert call("resume", run, "--jobs", "1", "--cache", cache).code == 0
+    assert call("train", scenes, "--out", tmp_path / "whole", "--cache", cache, *OPTIONS).code == 0
+    models = [folder / "rows/int+nrl/model/model.safetensors" for folder in (run, tmp_path / "whole")]
+    assert models[0].read_bytes() == models[1].read_bytes()
