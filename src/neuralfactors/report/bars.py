@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from markupsafe import Markup
 
 from neuralfactors.report import svg
+from neuralfactors.report.comparison import Cell, Line
 from neuralfactors.report.published import Figures
 from neuralfactors.report.run import Row, Run
 
@@ -15,25 +16,28 @@ PARTS = (("unary", "unary only"), ("interaction", "interactions only"), ("joint"
 MEASURES = (("pixel", "Pixel accuracy"), ("class_mean", "Class-mean accuracy"))
 
 
-def rows_beside_paper(rows: Sequence[Row], paper: dict[str, Figures], measure: str, title: str) -> Markup:
-    """One line a row: a bar for ours, a hollow diamond for the paper's figure."""
+def rows_beside_paper(lines: Sequence[Line], measure: str, title: str) -> Markup:
+    """One line a row: a bar for ours, a whisker for its spread over seeds, a hollow diamond for the paper's figure."""
     left, right, pitch = 74.0, WIDTH - 44.0, 30.0
-    height = 14 + pitch * len(rows) + 22
+    height = 14 + pitch * len(lines) + 22
     x = svg.linear(0, 100, left, right)
     drawn = _percent_axis(x, 8, height - 20)
-    for n, row in enumerate(rows):
+    for n, line in enumerate(lines):
         y = 14 + pitch * n
-        ours = getattr(row.metrics, measure) if row.metrics else None
-        theirs = getattr(paper[row.folder], measure) if row.folder in paper else None
-        label = f"{row.name}: {svg.percent(ours)} %" + (f", paper {svg.percent(theirs)} %" if theirs else "")
-        drawn.append(svg.text(left - 8, y + 14, row.name, "label", "end"))
-        if ours is not None:
-            drawn.append(svg.bar(left, y + 3, x(ours) - left, 15, f"bar {row.training or 'other'}"))
-        if theirs is not None:
-            drawn.append(svg.tag("path", d="M0-6L6 0L0 6L-6 0Z", class_="paper-mark", **_at(x(theirs), y + 10.5)))
-        end = max(value for value in (ours, theirs, 0.0) if value is not None)
-        drawn.append(svg.text(x(end) + 9, y + 14.5, svg.percent(ours), "value"))
-        drawn.append(svg.tag("rect", svg.tag("title", label), x=0, y=y, width=WIDTH, height=pitch, class_="catch"))
+        cell: Cell = getattr(line, measure)
+        spread = "" if cell.spread is None else f" ± {cell.spread:.1f}"
+        told = f"{line.name}: {svg.percent(cell.ours)}{spread} %"
+        told += f", paper {svg.percent(cell.paper)} %" if cell.paper else ""
+        drawn.append(svg.text(left - 8, y + 14, line.name, "label", "end"))
+        if cell.ours is not None:
+            drawn.append(svg.bar(left, y + 3, x(cell.ours) - left, 15, f"bar {line.training or 'other'}"))
+            if cell.spread:
+                drawn.append(_whisker(x(cell.ours - cell.spread), x(cell.ours + cell.spread), y + 10.5))
+        if cell.paper is not None:
+            drawn.append(svg.tag("path", d="M0-6L6 0L0 6L-6 0Z", class_="paper-mark", **_at(x(cell.paper), y + 10.5)))
+        end = max((cell.ours or 0.0) + (cell.spread or 0.0), cell.paper or 0.0)
+        drawn.append(svg.text(x(end) + 9, y + 14.5, svg.percent(cell.ours), "value"))
+        drawn.append(svg.tag("rect", svg.tag("title", told), x=0, y=y, width=WIDTH, height=pitch, class_="catch"))
     return svg.picture(WIDTH, height, title, drawn)
 
 
@@ -126,6 +130,11 @@ def _percent_axis(x: svg.Scale, top: float, bottom: float) -> list[Markup]:
 def _axis(x: svg.Scale, stops: Sequence[float], top: float, bottom: float, unit: str) -> list[Markup]:
     lines = [svg.line(x(stop), top, x(stop), bottom, "grid" if n else "axis") for n, stop in enumerate(stops)]
     return lines + [svg.text(x(stop), bottom + 15, f"{stop:g}{unit}", "tick", "middle") for stop in stops]
+
+
+def _whisker(start: float, end: float, y: float) -> Markup:
+    ends = f"M{start:.1f} {y - 4:.1f}V{y + 4:.1f}M{end:.1f} {y - 4:.1f}V{y + 4:.1f}"
+    return svg.tag("path", d=f"M{start:.1f} {y:.1f}H{end:.1f}{ends}", class_="whisker")
 
 
 def _at(x: float, y: float) -> dict[str, object]:

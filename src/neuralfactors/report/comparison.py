@@ -1,13 +1,12 @@
-"""Ours beside the paper's: the cells of the tables, and whether the paper's findings hold in this run."""
+"""Ours beside the paper's: the cells of the tables."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from neuralfactors.report import svg
 from neuralfactors.report.published import VARIANTS, Figures, Published
-from neuralfactors.report.run import Row, Run, deviation, mean
+from neuralfactors.report.run import Row, Run, deviation, mean, number
 
 STRONG = 10.0  # points of difference that are shaded fully
 
@@ -50,16 +49,7 @@ class Line:
     row: Row | None
     pixel: Cell
     class_mean: Cell
-
-
-@dataclass(frozen=True)
-class Finding:
-    """A claim of the paper, with the differences that decide it here and those in the paper."""
-
-    claim: str
-    verdict: str  # "holds", "holds in part", "does not hold", "not measured"
-    ours: str
-    paper: str
+    subset: str = ""  # of the training images that it learnt from, where that is not all of them
 
 
 def lines(run: Run, paper: Published) -> list[Line]:
@@ -72,9 +62,25 @@ def lines(run: Run, paper: Published) -> list[Line]:
         row, source = run.row(folder), known.get(folder) or run.row(folder)
         figures = paper.rows.get(folder)
         assert source is not None
-        cells = (_cell(run.by_seed(folder, key), getattr(figures, key, None)) for key in ("pixel", "class_mean"))
-        found.append(Line(folder, source.name, source.training, source.description, row, *cells))
+        pixel, class_mean = (
+            _cell(run.by_seed(folder, key), getattr(figures, key, None)) for key in ("pixel", "class_mean")
+        )
+        described = (folder, source.name, source.training, source.description)
+        found.append(Line(*described, row, pixel, class_mean, _subset(run, row)))
     return found
+
+
+def _subset(run: Run, row: Row | None) -> str:
+    used = row.number("n_train") if row else None
+    there = training_images(run)
+    return f"{used:.0f} of {there:.0f} training images" if used and there and used < there else ""
+
+
+def training_images(run: Run) -> float | None:
+    """How many images the run could learn from."""
+    settings = run.table("settings")
+    split = "rest" if settings.get("holdout") else settings.get("train_split")
+    return number(run.table("splits").get(split)) if isinstance(split, str) else None
 
 
 def _cell(by_seed: dict[int, float], paper: float | None) -> Cell:
@@ -105,64 +111,14 @@ def literature(run: Run, paper: Published) -> list[tuple[str, Figures | None, fl
     if theirs:
         table.append(("Houthooft & De Turck (the paper)", theirs, theirs.pixel, theirs.class_mean))
     best = best_row(run)
-    if best and best.metrics:
-        table.append((f"this run, {best.name}", None, best.metrics.pixel or 0.0, best.metrics.class_mean or 0.0))
+    if best:
+        pixel, class_mean = (mean(run.by_seed(best.folder, key).values()) for key in ("pixel", "class_mean"))
+        table.append((f"this run, {best.name}", None, pixel or 0.0, class_mean or 0.0))
     return sorted(table, key=lambda entry: -entry[2])
 
 
 def best_row(run: Run) -> Row | None:
-    """The row with the highest pixel accuracy."""
-    measured = [(row.metrics.pixel, row) for row in run.rows if row.metrics and row.metrics.pixel is not None]
+    """The row with the highest pixel accuracy, on average over the seeds."""
+    means = [(mean(run.by_seed(row.folder, "pixel").values()), row) for row in run.rows]
+    measured = [(pixel, row) for pixel, row in means if pixel is not None]
     return max(measured, key=lambda entry: entry[0])[1] if measured else None
-
-
-def findings(run: Run, paper: Published) -> list[Finding]:
-    """The paper's claims, each decided by the figures of this run."""
-    pairs = (
-        ("Integrated training beats bifurcated, with neural interactions", "int+nrl", "bif+nrl"),
-        ("Integrated training beats bifurcated, with linear interactions", "int+lin", "SGD"),
-        ("Neural interactions beat linear ones, trained integrated", "int+nrl", "int+lin"),
-        ("Neural interactions beat linear ones, trained bifurcated", "bif+nrl", "SGD"),
-    )
-    found = [_compare(claim, better, worse, run, paper) for claim, better, worse in pairs]
-    return [*found, *(_synergy(row) for row in run.rows if row.folder in ("int+nrl", "bif+nrl"))]
-
-
-def _compare(claim: str, better: str, worse: str, run: Run, paper: Published) -> Finding:
-    ours = _gains(_figures(run.row(better)), _figures(run.row(worse)))
-    theirs = _gains(_figures(paper.rows.get(better)), _figures(paper.rows.get(worse)))
-    names = {variant.folder: variant.name for variant in VARIANTS}
-    title = f"{claim} ({names[better]} against {names[worse]})"
-    return Finding(title, _verdict(ours), _points(ours), _points(theirs))
-
-
-def _synergy(row: Row) -> Finding:
-    ablation = row.metrics.ablation if row.metrics else {}
-    gains: list[float | None] = []
-    for key in ("pixel", "class_mean"):
-        joint, *alone = (ablation.get(part, {}).get(key) for part in ("joint", "unary", "interaction"))
-        known = [value for value in alone if value is not None]
-        gains.append(joint - max(known) if joint is not None and len(known) == 2 else None)
-    claim = f"The two kinds of factors of {row.name} do better together than the better kind alone"
-    return Finding(claim, _verdict(gains), _points(gains), "–")
-
-
-def _figures(source: Row | Figures | None) -> list[float | None]:
-    values = source.metrics if isinstance(source, Row) else source
-    return [getattr(values, key, None) for key in ("pixel", "class_mean")]
-
-
-def _gains(better: list[float | None], worse: list[float | None]) -> list[float | None]:
-    return [None if a is None or b is None else a - b for a, b in zip(better, worse, strict=True)]
-
-
-def _verdict(gains: list[float | None]) -> str:
-    known = [gain for gain in gains if gain is not None]
-    if not known:
-        return "not measured"
-    wins = sum(gain > 0 for gain in known)
-    return "holds" if wins == len(known) else "holds in part" if wins else "does not hold"
-
-
-def _points(gains: list[float | None]) -> str:
-    return " / ".join(map(svg.signed, gains)) if any(gain is not None for gain in gains) else "–"

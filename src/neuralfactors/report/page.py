@@ -14,6 +14,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from neuralfactors.report import bars, comparison, curves, heatmaps, pictures, svg
+from neuralfactors.report.findings import findings, plus_minus
 from neuralfactors.report.published import PAPER, VARIANTS, published
 from neuralfactors.report.reading import read_run
 from neuralfactors.report.run import Row, Run
@@ -59,6 +60,7 @@ def _context(run: Run) -> dict[str, Any]:
     paper = published(run.text("preset"), run.text("features"))
     lines = comparison.lines(run, paper)
     measured = [row for row in run.rows if row.metrics]
+    shown = [line for line in lines if line.row in measured]
     slots = _slots(run)
     times, time_parts = bars.seconds_by_part(run.rows)
     examples = pictures.shown_examples(run)  # before `problems` is read: it may add some
@@ -70,12 +72,12 @@ def _context(run: Run) -> dict[str, Any]:
         "lines": lines,
         "slots": slots,
         "best": comparison.best_row(run),
-        "findings": comparison.findings(run, paper),
+        "findings": findings(run, paper),
         "literature": comparison.literature(run, paper),
         "overview": [
-            (name, bars.rows_beside_paper(measured, paper.rows, key, f"{name} of each row, in percent"))
+            (name, bars.rows_beside_paper(shown, key, f"{name} of each row, in percent"))
             for key, name in bars.MEASURES
-            if measured
+            if shown
         ],
         "measured": measured,
         "classes": comparison.class_cells(run, paper, measured),
@@ -196,6 +198,7 @@ def _environment() -> Environment:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
     environment.filters |= {"percent": svg.percent, "signed": svg.signed, "short": svg.short, "flatten": _flatten}
+    environment.filters["plus_minus"] = plus_minus
     environment.globals |= {"mark": svg.mark, "dashes": svg.DASHES}
     return environment
 

@@ -1,0 +1,105 @@
+"""The paper's findings, decided by differences between two rows, or between parts of one, seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from neuralfactors.report import svg
+from neuralfactors.report.published import VARIANTS, Published
+from neuralfactors.report.run import Run, deviation, mean
+
+MEASURES = ("pixel", "class_mean")
+PAIRS = (
+    ("Integrated training beats bifurcated, with neural interactions", "int+nrl", "bif+nrl"),
+    ("Integrated training beats bifurcated, with linear interactions", "int+lin", "SGD"),
+    ("Integrated training beats bifurcated, with linear interactions", "int+lin", "CP"),
+    ("Neural interactions beat linear ones, trained integrated", "int+nrl", "int+lin"),
+    ("Neural interactions beat linear ones, trained bifurcated", "bif+nrl", "SGD"),
+)
+SYNERGY_ROWS = ("int+nrl", "bif+nrl")
+BySeed = Mapping[Any, float]  # a figure with each seed
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim of the paper, with the differences that decide it here and those in the paper."""
+
+    claim: str
+    verdict: str  # see `verdict`
+    ours: str
+    paper: str
+
+
+def findings(run: Run, paper: Published) -> list[Finding]:
+    """The paper's claims, each decided by the figures of this run, or of all seeds of a comparison."""
+    found = []
+    for claim, better, worse in PAIRS:
+        ours = [gains(run.by_seed(better, key), run.by_seed(worse, key)) for key in MEASURES]
+        found.append(
+            Finding(title(claim, better, worse), verdict(ours), points(ours), paper_gain(paper, better, worse))
+        )
+    for folder in SYNERGY_ROWS:
+        if run.row(folder):
+            joint = [synergy(run, folder, key) for key in MEASURES]
+            claim = f"The two kinds of factors of {folder} do better together than the better kind alone"
+            found.append(Finding(claim, verdict(joint), points(joint), "–"))
+    return found
+
+
+def title(claim: str, better: str, worse: str) -> str:
+    """The claim with the names of its two rows."""
+    names = {variant.folder: variant.name for variant in VARIANTS}
+    return f"{claim} ({names[better]} against {names[worse]})"
+
+
+def paper_gain(paper: Published, better: str, worse: str) -> str:
+    """The difference of the two rows in the paper, both measures, or a dash."""
+    if better not in paper.rows or worse not in paper.rows:
+        return "–"
+    return points([[getattr(paper.rows[better], key) - getattr(paper.rows[worse], key)] for key in MEASURES])
+
+
+def gains(better: BySeed, worse: BySeed) -> list[float]:
+    """Differences in points with each seed that both have."""
+    return [value - worse[seed] for seed, value in better.items() if seed in worse]
+
+
+def synergy(run: Run, folder: str, key: str) -> list[float]:
+    """How many points both kinds of factors of a row do better than the better kind alone, with each seed."""
+    found = []
+    for row in run.repeats(folder).values():
+        ablation = row.metrics.ablation if row.metrics else {}
+        joint, *alone = (ablation.get(part, {}).get(key) for part in ("joint", "unary", "interaction"))
+        known = [value for value in alone if value is not None]
+        if joint is not None and len(known) == 2:
+            found.append(joint - max(known))
+    return found
+
+
+def verdict(measures: Sequence[Sequence[float]]) -> str:
+    """What the differences by each measure say of a claim.
+
+    It "holds" where every seed is better by every measure, "holds on average" where the means are, "holds in part"
+    where the mean of one measure is, else it "does not hold"; "not measured" where there is nothing to judge by.
+    """
+    known = [list(values) for values in measures if values]
+    if not known:
+        return "not measured"
+    if all(value > 0 for values in known for value in values):
+        return "holds"
+    better = [(mean(values) or 0.0) > 0 for values in known]
+    return "holds on average" if all(better) else "holds in part" if any(better) else "does not hold"
+
+
+def points(measures: Sequence[Sequence[float]]) -> str:
+    """The mean differences and their standard deviations over the seeds, one measure after the other."""
+    if not any(measures):
+        return "–"
+    return " / ".join(svg.signed(mean(values)) + plus_minus(deviation(values)) for values in measures)
+
+
+def plus_minus(spread: float | None) -> str:
+    """A standard deviation to stand behind a mean; empty where there is none."""
+    return "" if spread is None else f" ± {spread:.1f}"
