@@ -1,0 +1,238 @@
+"""Write docs/RESULTS.md and docs/results.json from comparisons: python docs/results.py RUN...
+
+Rows of the given runs replace those of the same set, features and name in results.json; the others stay. The page is
+made from that file alone, so that one set can be computed at a time.
+"""
+
+import argparse
+import json
+from pathlib import Path
+
+from neuralfactors.experiment import Preset
+from neuralfactors.report import comparison_figures
+from neuralfactors.report.findings import MEASURES, PAIRS, gains, paper_gain, plus_minus, points, title, verdict
+from neuralfactors.report.page import SETS
+from neuralfactors.report.published import PAPER, VARIANTS, published
+from neuralfactors.report.svg import percent, short, signed
+
+DOCS = Path(__file__).parent
+FEATURES = {"bow": "bag-of-words features", "cnn": "CNN features"}
+FOLDERS = {variant.name: variant.folder for variant in VARIANTS}
+HIGHLIGHTS = ("int+nrl", "3-layer", "neural factors")
+INTRODUCTION = f"""# Results
+Test images only; the settings were chosen on other images, the tuning splits of the presets. Accuracies are percentages of
+the labelled pixels, and their mean over the classes that occur; both are means over seeds ± standard deviation. A seed
+decides the words, the initial parameters, the order of the images and, where a row learns from fewer of them, which.
+Seconds are those of the machine that made them: two shared cores, no GPU. The paper is {PAPER}.
+
+`python docs/results.py RUN...` makes this page, and [results.json](results.json) with the same figures, from the folders
+that the commands below write; DATA stands for the folder of the set. `neuralfactors report RUN` shows one of them with its
+curves, confusions and pictures."""  # noqa: E501
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("runs", nargs="*", type=Path, metavar="RUN", help="folder of a comparison with a preset")
+    parser.add_argument("--docs", type=Path, default=DOCS, help="where the two files are")
+    options = parser.parse_args()
+    path = options.docs / "results.json"
+    results = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    for run in options.runs:
+        add_run(results, run)
+    path.write_text(json.dumps(ordered(results), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    (options.docs / "RESULTS.md").write_text(page(ordered(results)), encoding="utf-8")
+
+
+def add_run(results, run):
+    """Put the finished rows of a comparison into `results`."""
+    figures = comparison_figures(run)
+    if figures["preset"] not in SETS:
+        raise SystemExit(f"{run} was made without a preset: it has no place in the results")
+    for problem in figures["problems"]:
+        print(f"{run}: {problem}")
+    features = "cnn" if "cnn" in figures["features"] else "bow"
+    rows = results.setdefault(figures["preset"], {}).setdefault(features, {})
+    for row in figures["rows"]:
+        if row["pixel"] is None:
+            print(f"{run}: {row['row']} is left out: it has no figures")
+            continue
+        kept = {
+            key: value for key, value in row.items() if not key.endswith(("_paper", "_difference")) and key != "row"
+        }
+        rows[row["row"]] = {**kept, "classes": figures["classes"], "n_train_available": figures["n_train"]}
+
+
+def ordered(results):
+    """`results` with sets, features and rows in the order of the paper."""
+    return {
+        name: {
+            kind: {row: results[name][kind][row] for row in FOLDERS if row in results[name][kind]}
+            for kind in FEATURES
+            if kind in results[name]
+        }
+        for name in SETS
+        if name in results
+    }
+
+
+def page(results):
+    """The page RESULTS.md."""
+    parts = [INTRODUCTION, summary(results)]
+    for name, kinds in results.items():
+        for kind, rows in kinds.items():
+            paper = published(name, kind)
+            parts += [
+                f"## {SETS[name]}, {FEATURES[kind]}",
+                rows_table(rows, paper),
+                commands(name, kind, rows),
+                *literature(paper),
+                "### The paper's findings",
+                findings_table(rows, paper),
+                "### Synergy of the factors",
+                synergy_table(rows),
+                "### Class by class",
+                class_table(rows, paper),
+                "### Settings",
+                settings_table(rows),
+            ]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(heads, lines, others="---:"):
+    """A table of Markdown; the first column to the left, the `others` to the right."""
+    marks = ["---"] + [others] * (len(heads) - 1)
+    return "\n".join("| " + " | ".join(cells) + " |" for cells in (heads, marks, *lines))
+
+
+def beside(row, paper, name):
+    """Cells of ours, the paper's and the difference, for both measures."""
+    figures = paper.rows.get(FOLDERS[name])
+    cells = []
+    for key in MEASURES:
+        theirs = getattr(figures, key, None)
+        cells += [f"{percent(row[key])}{plus_minus(row[f'{key}_std'])}", percent(theirs)]
+        cells.append(signed(None if theirs is None else row[key] - theirs))
+    return cells
+
+
+def summary(results):
+    """The rows that matter most, of all sets."""
+    lines = []
+    for name, kinds in results.items():
+        for kind, rows in kinds.items():
+            paper = published(name, kind)
+            shown = [row for row in HIGHLIGHTS if row in rows]
+            lines += [[f"{SETS[name]}, {kind}, {row}", *beside(rows[row], paper, row)] for row in shown]
+    return table(["set, features, row", "pixel %", "paper", "difference", "class %", "paper", "difference"], lines)
+
+
+def rows_table(rows, paper):
+    """Every row beside the paper's."""
+    heads = ["row", "pixel %", "paper", "difference", "class %", "paper", "difference"]
+    heads += ["seeds", "training images", "epochs to best", "s/epoch"]
+    lines = []
+    for name, row in rows.items():
+        images = f"{row['n_train']:.0f} of {row['n_train_available']:.0f}" if limited(row) else short(row["n_train"])
+        theirs = paper.seconds_per_epoch.get(FOLDERS[name])
+        seconds = short(row["seconds_per_epoch"]) + (f" (paper {short(theirs)})" if theirs else "")
+        cells = [str(len(row["seeds"])), images, short(row["best_epoch"]), seconds]
+        lines.append([name, *beside(row, paper, name), *cells])
+    return table(heads, lines)
+
+
+def limited(row):
+    """Whether a row learnt from fewer images than there are."""
+    return bool(row["n_train"] and row["n_train_available"] and row["n_train"] < row["n_train_available"])
+
+
+def commands(name, kind, rows):
+    """The commands that make these rows again, and a word on rows whose settings are not those of the preset."""
+    groups = {}
+    for row, figures in rows.items():
+        limit = f" --limit {figures['n_train']:.0f}" if limited(figures) else ""
+        groups.setdefault((len(figures["seeds"]), limit), []).append(row)
+    start = f"neuralfactors compare DATA --preset {name} --features {kind}"
+    lines = [
+        f"$ {start} --methods '{','.join(names)}' --seeds {seeds}{limit} --out RUN"
+        for (seeds, limit), names in groups.items()
+    ]
+    preset = Preset.read(name).features[kind]
+    others = [row for row, figures in rows.items() if not is_preset(preset, FOLDERS[row], figures)]
+    note = (
+        f"\nThe settings or features of {', '.join(others)} were not those that the preset has now." if others else ""
+    )
+    return "```console\n" + "\n".join(lines) + "\n```" + note
+
+
+def is_preset(preset, folder, figures):
+    """Whether a row was made with the settings that the preset has."""
+    parameters = preset["parameters"]
+    settings = {**parameters.get("*", {}), **parameters.get(folder, {})}
+    return figures["settings"] == settings and figures["options"] == preset["options"]
+
+
+def literature(paper):
+    """The table of other people's figures that the paper prints, if it does."""
+    if not paper.others:
+        return []
+    lines = [[name, percent(figures.pixel), percent(figures.class_mean)] for name, figures in paper.others.items()]
+    return ["What the paper compares its own with:", table(["model", "pixel %", "class %"], lines)]
+
+
+def findings_table(rows, paper):
+    """Differences between two rows, seed by seed, and what they say."""
+    by_folder = {FOLDERS[name]: row for name, row in rows.items()}
+    lines = []
+    for claim, better, worse in PAIRS:
+        pair = [by_folder.get(folder, {}) for folder in (better, worse)]
+        ours = [gains(*(row.get(f"{key}_by_seed", {}) for row in pair)) for key in MEASURES]
+        told = [verdict(ours), points(ours), str(len(ours[0])), paper_gain(paper, better, worse)]
+        lines.append([title(claim, better, worse), *told])
+    note = (
+        "Differences in points, pixel / class mean, between runs of the same seed. A finding holds where every seed is "
+        "better by both measures; on average, where the means are; in part, where the mean of one measure is."
+    )
+    return note + "\n\n" + table(["finding", "here", "ours", "seeds", "paper"], lines)
+
+
+def synergy_table(rows):
+    """Accuracy with one kind of factors alone, and with both."""
+    lines = []
+    for name, row in rows.items():
+        parts = row["ablation"]
+        if name != "unary" and parts:
+            lines.append([name, *(_both(parts[part]) for part in ("unary", "interaction", "joint"))])
+    note = "Pixel / class mean with the other kind of factors set to zero, and with both."
+    return note + "\n\n" + table(["row", "unary only", "interactions only", "both"], lines)
+
+
+def _both(figures):
+    return " / ".join(percent(figures[key]) + plus_minus(figures[f"{key}_std"]) for key in MEASURES)
+
+
+def class_table(rows, paper):
+    """Accuracy of each class, with the paper's in brackets."""
+    classes = next(iter(rows.values()))["classes"]
+    lines = []
+    for label, info in enumerate(classes):
+        cells = []
+        for name, row in rows.items():
+            figures = paper.rows.get(FOLDERS[name])
+            theirs = figures.per_class.get(info.lower()) if figures else None
+            ours = row["per_class"][label]
+            cells.append(("–" if ours is None else f"{ours:.0f}") + ("" if theirs is None else f" ({theirs:.0f})"))
+        lines.append([info, *cells])
+    note = "Percent of each class's pixels, the paper's in brackets; – where the class does not occur."
+    return note + "\n\n" + table(["class", *rows], lines)
+
+
+def settings_table(rows):
+    """What the presets change of the defaults, row by row."""
+    lines = [[name, f"`{json.dumps(row['settings'], ensure_ascii=False)}`"] for name, row in rows.items()]
+    return "\n".join(
+        "| " + " | ".join(cells) + " |" for cells in (["row", "changes of the defaults"], ["---"] * 2, *lines)
+    )
+
+
+if __name__ == "__main__":
+    main()
