@@ -10,6 +10,7 @@ import time
 import pytest
 import torch
 
+from neuralfactors.files import write_atomically
 from neuralfactors.persistence import (
     FileFormatError,
     load_history,
@@ -17,7 +18,6 @@ from neuralfactors.persistence import (
     load_state,
     save_model,
     save_state,
-    write_atomically,
 )
 
 TENSORS = {"a": torch.arange(6.0).reshape(2, 3), "b": torch.tensor([1, 2])}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,8 @@ import torch
 from safetensors import SafetensorError
 from safetensors import torch as safetensors
 from torch import Tensor
+
+from neuralfactors.files import write_atomically
 
 FORMAT = "neuralfactors"
 VERSION = 1
@@ -101,23 +102,6 @@ def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     if body["sha256"] != _tensors_digest(tensors):
         raise FileFormatError(f"{path} is altered: its digest differs")
     return body, tensors
-
-
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write `data` to `path` so that it is there as a whole or not at all, also after a crash."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            error.filename = str(path)  # a full disk does not say what was being written
-        raise
 
 
 def _read_document(path: Path) -> dict[str, Any]:

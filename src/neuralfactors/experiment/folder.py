@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from neuralfactors.persistence import FileFormatError, write_atomically
+from neuralfactors.files import write_atomically
+from neuralfactors.persistence import FileFormatError
 
 FORMAT = 1
 RUN_FILE, ROW_FILE, METRICS_FILE, HISTORY_FILE = "run.json", "row.json", "metrics.json", "history.jsonl"

@@ -19,8 +19,8 @@ from neuralfactors.experiment.folder import FORMAT, HISTORY_FILE, METRICS_FILE, 
 from neuralfactors.experiment.preparation import Means, Prepared, open_folder
 from neuralfactors.experiment.subsets import limited
 from neuralfactors.experiment.variants import VARIANTS
+from neuralfactors.files import write_atomically
 from neuralfactors.metrics import Scores
-from neuralfactors.persistence import write_atomically
 from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter, evaluate, mean_interaction
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import numpy as np
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from neuralfactors.files import write_atomically
 from neuralfactors.report import bars, comparison, curves, heatmaps, pictures, svg
 from neuralfactors.report.findings import findings, plus_minus
 from neuralfactors.report.published import PAPER, VARIANTS, published
@@ -47,7 +47,7 @@ def write_report(run_folder: str | os.PathLike[str], out: str | os.PathLike[str]
         raise ValueError(f"out must be a file, but {path} is a folder")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"out must be in a folder that exists, but there is none at {path.parent}")
-    _write(path, render(run))
+    write_atomically(path, render(run).encode("utf-8", "replace"))  # a damaged name may hold what UTF-8 cannot
     return path
 
 
@@ -206,15 +206,3 @@ def _environment() -> Environment:
 @cache
 def _asset(name: str) -> Markup:
     return Markup((ASSETS / name).read_text(encoding="utf-8"))
-
-
-def _write(path: Path, page: str) -> None:
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(page.encode("utf-8", "replace"))  # a damaged name may hold what UTF-8 cannot
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
-from neuralfactors.persistence import write_atomically
+from neuralfactors.files import write_atomically
 
 Arrays = dict[str, NDArray[Any]]
 DIGEST_SIZE = 20
