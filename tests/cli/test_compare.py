@@ -1,0 +1,255 @@
+"""compare and tune, end to end on scenes: tables that agree with evaluate, interruptions, repetition, one-sentence errors."""
+
+import json
+import signal
+import statistics
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int†+lin", "3-layer")
+FOLDERS = {**{row: row for row in ROWS}, "int†+lin": "int+lin-dagger"}
+SMALL = ("--regions", "30", "--epochs", "2", "--jobs", "1", "--quiet")
+
+
+def without_times(value):
+    """Figures without what two runs never share."""
+    if isinstance(value, dict):
+        return {key: without_times(each) for key, each in value.items() if "seconds" not in key}
+    return [without_times(each) for each in value] if isinstance(value, list) else value
+
+
+def kill_when(condition, command):
+    """Start `command` and kill it as soon as `condition` holds."""
+    process = subprocess.Popen([sys.executable, "-m", "neuralfactors", *map(str, command)], stderr=subprocess.PIPE)
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and not condition() and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert process.returncode == -signal.SIGKILL, "it ended before it could be killed"
+
+
+@pytest.fixture(scope="module")
+def compare(call, scenes, cache):
+    return lambda out, *more: call("compare", scenes, "--out", out, "--cache", cache, *SMALL, *more)
+
+
+@pytest.fixture(scope="module")
+def compared(compare, tmp_path_factory):
+    """All rows with two seeds: the folder, and what --json printed."""
+    out = tmp_path_factory.mktemp("compared") / "run"
+    result = compare(out, "--seeds", "2", "--limit", "CP=4", "--json")
+    assert result.code == 0, result.err
+    return out, json.loads(result.out)
+
+
+def test_every_row_has_figures_and_the_runs_are_ordinary_ones(call, compared):
+    out, figures = compared
+    assert [row["row"] for row in figures["rows"]] == list(ROWS)
+    assert figures["problems"] == []
+    for row in figures["rows"]:
+        assert row["seeds"] == [0, 1]
+        assert row["n_train"] == (4 if row["row"] == "CP" else 7)
+        assert row["pixel_paper"] is None
+        assert row["seconds_per_epoch"] > 0
+        assert len(row["per_class"]) == len(figures["classes"]) == 7
+    for seed in (0, 1):
+        document = json.loads(call("info", out / f"seed-{seed}", "--json").out)
+        assert document["seed"] == seed
+        assert {row["status"] for row in document["rows"]} == {"done"}
+        assert document["splits"] == {"train": 7, "val": 3, "test": 2}
+
+
+@pytest.mark.parametrize("row", ["CP", "int+nrl", "int†+lin"])
+def test_table_equals_evaluate_on_the_saved_runs(call, compared, scenes, cache, row):
+    out, figures = compared
+    found = {}
+    for seed in (0, 1):
+        options = ("--row", FOLDERS[row], "--cache", cache, "--jobs", "1", "--json", "--quiet")
+        result = call("evaluate", out / f"seed-{seed}", scenes, "--split", "test", *options)
+        assert result.code == 0, result.err
+        found[seed] = json.loads(result.out)
+    (told,) = [each for each in figures["rows"] if each["row"] == row]
+    for key in ("pixel", "class_mean"):
+        values = [found[seed][key] for seed in (0, 1)]
+        assert told[key] == pytest.approx(statistics.fmean(values))
+        assert told[f"{key}_std"] == pytest.approx(statistics.stdev(values))
+        assert told[f"{key}_by_seed"] == {str(seed): found[seed][key] for seed in (0, 1)}
+
+
+def test_table_is_printed_with_its_spread(call, compared):
+    out, figures = compared
+    result = call("resume", out, "--jobs", "1")  # nothing is left to do
+    assert result.code == 0, result.err
+    lines = {line.split()[0]: line for line in result.out.splitlines()}
+    for row in figures["rows"]:
+        assert f"{row['pixel']:.1f} ± {row['pixel_std']:.1f}" in lines[row["row"]]
+
+
+def test_same_seed_gives_the_same_row_whatever_else_is_trained(compare, compared, tmp_path):
+    result = compare(tmp_path / "again", "--methods", "SGD,3-layer", "--json")
+    again = {row["row"]: row for row in json.loads(result.out)["rows"]}
+    assert list(again) == ["SGD", "3-layer"]
+    for row in compared[1]["rows"]:
+        if row["row"] in again:
+            assert again[row["row"]]["pixel"] == row["pixel_by_seed"]["0"]
+            assert again[row["row"]]["class_mean"] == row["class_mean_by_seed"]["0"]
+
+
+def test_killed_comparison_goes_on_to_the_same_table(compare, compared, scenes, cache, tmp_path):
+    out = tmp_path / "cut"
+    command = ("compare", scenes, "--out", out, "--cache", cache, *SMALL, "--methods", "unary,int+lin", "--seeds", "2")
+    kill_when(lambda: (out / "seed-0/rows/int+lin").exists(), command)
+    before = (out / "seed-0/rows/unary/row.json").read_bytes()
+    result = compare(out, "--methods", "unary,int+lin", "--seeds", "2", "--json")
+    assert result.code == 0, result.err
+    assert (out / "seed-0/rows/unary/row.json").read_bytes() == before  # what was done is not done again
+    rows = [row for row in compared[1]["rows"] if row["row"] in ("unary", "int+lin")]
+    assert without_times(json.loads(result.out)["rows"]) == without_times(rows)
+
+
+def test_more_seeds_may_be_asked_but_not_other_settings(compare, call, scenes, tmp_path):
+    out = tmp_path / "run"
+    assert compare(out, "--methods", "unary").code == 0
+    result = compare(out, "--methods", "unary", "--seeds", "2", "--json")
+    assert json.loads(result.out)["rows"][0]["seeds"] == [0, 1]
+    for changed in (("--methods", "SGD"), ("--methods", "unary", "--limit", "3"), ("--methods", "unary")):
+        refused = compare(out, *changed)
+        assert refused.code == 1
+        assert "holds a run with other settings" in refused.err
+    refused = call("predict", out, scenes / "images", "--out", tmp_path / "maps")
+    assert f"{out} holds several runs: name one of them, such as {out / 'seed-0'}" in refused.err
+
+
+def test_report_of_a_half_finished_comparison(call, compare, tmp_path):
+    out = tmp_path / "run"
+    assert compare(out, "--methods", "unary,SGD", "--seeds", "2").code == 0
+    (out / "seed-1/rows/SGD/metrics.json").write_text("{")
+    document = json.loads((out / "run.json").read_text())
+    (out / "run.json").write_text(json.dumps({**document, "seeds": [0, 1, 2], "finished": None}))
+    result = call("report", out)
+    assert result.code == 0, result.err
+    page = (out / "report.html").read_text()
+    assert "<li>seed-1: rows/SGD/metrics.json is damaged: it is not JSON</li>" in page
+    assert "<li>seed-2 has not begun</li>" in page
+    result = call("info", out)
+    assert "seed-2 has not begun" in result.err
+    assert result.code == 0
+
+
+def test_settings_files_change_rows(compare, tmp_path):
+    settings = tmp_path / "settings.json"
+    rows = {"*": {"max_iter": 1}, "int†+lin": {"C": 7.0, "balance": 0.5}, "CP": {"C": 3.0}}
+    settings.write_text(json.dumps({"format": 1, "rows": rows}))
+    result = compare(tmp_path / "run", "--methods", "int†+lin", "--settings", settings, "--json")
+    assert result.code == 0, result.err
+    state = json.loads((tmp_path / "run/seed-0/rows/int+lin-dagger/row.json").read_text())
+    assert (state["settings"]["model"]["C"], state["balance"], state["epochs"]) == (7.0, 0.5, 2)  # --epochs comes last
+    assert json.loads(result.out)["rows"][0]["settings"] == {"C": 7.0, "balance": 0.5, "max_iter": 2}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--preset", "imagenet"), ("preset must be one of msrc21, kitti, siftflow, got 'imagenet'",)),
+        (("--preset", "kitti"), ("the preset kitti is for the classes sky, building", "but", "meadow")),
+        (("--methods", "SGD,magic"), ("method must be one of", "got 'magic'")),
+        (("--limit", "many"), ("limit must be a number of images, or ROW=N, got 'many'",)),
+        (("--limit", "magic=3"), ("method must be one of", "got 'magic'")),
+        (("--split", "nothing"), ("there is no split 'nothing'",)),
+        (("--features", "sift"), ("'sift'", "bow+cnn")),
+    ],
+)
+def test_compare_refuses_in_one_sentence(compare, tmp_path, options, words):
+    result = compare(tmp_path / "run", *options)
+    assert result.code == 1
+    (line,) = [line for line in result.err.splitlines() if line.startswith("Error:")]
+    for word in words:
+        assert word in line
+    assert not list((tmp_path / "run").glob("seed-*/rows"))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"format": 1, "rows"', "is truncated or altered: it is not JSON"),
+        ("[1]", "was not written by neuralfactors"),
+        ('{"format": 99, "rows": {}}', "has format 99, newer than 1"),
+        ('{"format": 1, "rows": {"SGD": 3}}', 'must hold "rows", a mapping from a row to its parameters'),
+        ('{"format": 1, "rows": {"magic": {}}}', "method must be one of"),
+        ('{"format": 1, "rows": {"CP": {"learning_rate": 1}}}', "row 'CP' has no parameter 'learning_rate'; it has C"),
+        ('{"format": 1, "rows": {"SGD": {"balance": 2}}}', "balance of row 'SGD' must be between 0 and 1, got 2"),
+    ],
+)
+def test_bad_settings_are_refused(call, compare, scenes, tmp_path, content, message):
+    settings = tmp_path / "settings.json"
+    settings.write_text(content)
+    for result in (
+        compare(tmp_path / "run", "--settings", settings),
+        call("train", scenes, "--out", tmp_path / "run", "--settings", settings),
+    ):
+        assert result.code == 1
+        assert str(settings) in result.err
+        assert message in result.err
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.fixture(scope="module")
+def tuned(call, scenes, cache, tmp_path_factory):
+    """A finished search: the folder, and what --json printed."""
+    out = tmp_path_factory.mktemp("tuned") / "search"
+    options = ("--method", "SGD", "--trials", "6", "--cache", cache, "--json", *SMALL)
+    result = call("tune", scenes, "--out", out, *options)
+    assert result.code == 0, result.err
+    return out, json.loads(result.out)
+
+
+def test_tune_writes_settings_that_train_takes(call, scenes, cache, tuned, tmp_path):
+    out, told = tuned
+    assert [trial["stage"] for trial in told["trials"]] == ["coarse"] * 4 + ["fine"] * 2
+    best = max(told["trials"], key=lambda trial: trial["score"])
+    assert told["settings"]["score"] == best["score"] == (best["pixel"] + best["class_mean"]) / 2
+    chosen = told["settings"]["rows"]["SGD"]
+    assert chosen.items() >= best["parameters"].items()
+    options = ("--settings", out / "settings.json", "--method", "SGD", "--regions", "30", "--cache", cache, "--quiet")
+    result = call("train", scenes, "--out", tmp_path / "run", "--jobs", "1", *options)
+    assert result.code == 0, result.err
+    metrics = json.loads((tmp_path / "run/rows/SGD/metrics.json").read_text())
+    assert (metrics["pixel"], metrics["class_mean"]) == pytest.approx((best["pixel"], best["class_mean"]))
+
+
+def test_killed_search_goes_on_to_the_same_settings(call, scenes, cache, tuned, tmp_path):
+    out = tmp_path / "cut"
+    options = ("--out", out, "--method", "SGD", "--trials", "6", "--cache", cache, *SMALL)
+    trials = out / "trials.jsonl"
+    kill_when(lambda: trials.exists() and trials.read_text().count("\n") >= 2, ("tune", scenes, *options))
+    with trials.open("a") as file:
+        file.write('{"trial": 5, "sta')  # as if it had been killed while writing
+    result = call("resume", out, "--cache", cache, "--jobs", "1", "--quiet")
+    assert result.code == 0, result.err
+    assert "6 trials" in result.out
+    assert json.loads((out / "settings.json").read_text()) == tuned[1]["settings"]
+    again = json.loads(call("tune", scenes, *options, "--json").out)
+    assert without_times(again) == without_times(tuned[1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--search", "C,colour"), "search must name some of C, interaction_C, learning_rate"),
+        (("--folds", "1"), "folds must be at least 2"),
+        (("--folds", "50"), "folds must be at most the number of training images, 7"),
+        (("--holdout", "7"), "holdout must leave an image to learn from: of 7, got 7"),
+        (("--validate", "nothing"), "there is no validation split to choose settings by"),
+        (("--preset", "msrc21"), "the preset msrc21 is for the classes building"),
+    ],
+)
+def test_tune_refuses_in_one_sentence(call, scenes, cache, tmp_path, options, message):
+    result = call("tune", scenes, "--out", tmp_path / "search", "--cache", cache, *SMALL, *options)
+    assert result.code == 1
+    assert message in result.err
+    assert "Traceback" not in result.err
+    assert not (tmp_path / "search/trials.jsonl").exists()
