@@ -1,7 +1,7 @@
 """Write docs/RESULTS.md and docs/results.json from comparisons: python docs/results.py RUN...
 
 Rows of the given runs replace those of the same set, features and name in results.json; the others stay. The page is
-made from that file alone, so that one set can be computed at a time.
+made from that file, and from remarks in docs/notes.md if there are any, so that one set can be computed at a time.
 """
 
 import argparse
@@ -40,7 +40,9 @@ def main():
     for run in options.runs:
         add_run(results, run)
     path.write_text(json.dumps(ordered(results), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    (options.docs / "RESULTS.md").write_text(page(ordered(results)), encoding="utf-8")
+    notes = options.docs / "notes.md"
+    remarks = notes.read_text(encoding="utf-8").strip() if notes.exists() else ""
+    (options.docs / "RESULTS.md").write_text(page(ordered(results), remarks), encoding="utf-8")
 
 
 def add_run(results, run):
@@ -56,10 +58,21 @@ def add_run(results, run):
         if row["pixel"] is None:
             print(f"{run}: {row['row']} is left out: it has no figures")
             continue
-        kept = {
-            key: value for key, value in row.items() if not key.endswith(("_paper", "_difference")) and key != "row"
-        }
-        rows[row["row"]] = {**kept, "classes": figures["classes"], "n_train_available": figures["n_train"]}
+        common = {"classes": figures["classes"], "n_train_available": figures["n_train"], "options": figures["options"]}
+        rows[row["row"]] = rounded({key: value for key, value in {**row, **common}.items() if not _derived(key)})
+
+
+def _derived(key):
+    return key == "row" or key.endswith(("_paper", "_difference"))
+
+
+def rounded(value):
+    """`value` with all numbers in it to four decimals."""
+    if isinstance(value, dict):
+        return {key: rounded(each) for key, each in value.items()}
+    if isinstance(value, list):
+        return [rounded(each) for each in value]
+    return round(value, 4) if isinstance(value, float) else value
 
 
 def ordered(results):
@@ -75,9 +88,9 @@ def ordered(results):
     }
 
 
-def page(results):
-    """The page RESULTS.md."""
-    parts = [INTRODUCTION, summary(results)]
+def page(results, remarks):
+    """The page RESULTS.md; `remarks` stand after the summary."""
+    parts = [INTRODUCTION, summary(results), *([remarks] if remarks else [])]
     for name, kinds in results.items():
         for kind, rows in kinds.items():
             paper = published(name, kind)

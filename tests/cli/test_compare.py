@@ -1,4 +1,4 @@
-"""compare and tune, end to end on scenes: tables that agree with evaluate, interruptions, repetition, one-sentence errors."""
+"""compare and tune, end to end on scenes: figures that agree with evaluate, interruptions, errors in one sentence."""
 
 import json
 import signal

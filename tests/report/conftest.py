@@ -137,3 +137,24 @@ def make_run(tmp_path):
         return run
 
     return make
+
+
+@pytest.fixture
+def make_comparison(make_run, tmp_path):
+    """A function that writes a comparison; `shifts` are added to all accuracies of a seed, so that seeds differ."""
+
+    def make(*names_and_options, shifts=(0.0, 1.0, 5.0), folder="comparison", **options):
+        for seed, shift in enumerate(shifts):
+            run = make_run(*names_and_options, folder=f"{folder}/seed-{seed}", **options)
+            write_json(run / "run.json", {**read_json(run / "run.json"), "seed": seed})
+            for path in run.glob("rows/*/metrics.json"):
+                metrics = read_json(path)
+                figures = {key: metrics[key] + shift for key in ("pixel", "class_mean")}
+                per_class = [value + shift for value in metrics["per_class"]]
+                ablation = {**metrics["ablation"], "joint": figures}
+                write_json(path, {**metrics, **figures, "per_class": per_class, "ablation": ablation})
+        whole = {**read_json(tmp_path / folder / "seed-0/run.json"), "seeds": list(range(len(shifts)))}
+        write_json(tmp_path / folder / "run.json", whole)
+        return tmp_path / folder
+
+    return make

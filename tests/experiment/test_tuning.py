@@ -1,0 +1,112 @@
+"""Searches: what is searched for each row, what is drawn, and what processes, folds and failures do to it."""
+
+import json
+
+import pytest
+
+from neuralfactors.datasets import write_scenes
+from neuralfactors.experiment import Means, RunConfig, RunFolder, Search, best_trial, build_row, read_trials, tune
+from neuralfactors.experiment.space import Dimension, Plan, dimensions
+
+
+@pytest.fixture(scope="module")
+def scenes(tmp_path_factory):
+    return write_scenes(tmp_path_factory.mktemp("scenes"), 12, shape=(48, 64))
+
+
+@pytest.fixture(scope="module")
+def config(scenes):
+    return RunConfig(str(scenes), ("unary",), features={"n_regions": 20}, parameters={"unary": {"max_iter": 3}})
+
+
+def searched(row, **parameters):
+    config = RunConfig("x", (row,), parameters={row: parameters})
+    return [dimension.name for dimension in dimensions(build_row(row, config, 5), 0.0)]
+
+
+def without_seconds(trials):
+    return {number: {**trial, "seconds": None} for number, trial in trials.items()}
+
+
+def test_every_row_is_searched_where_it_has_something_to_search():
+    assert searched("CP") == ["C", "balance"]
+    assert searched("unary") == ["C", "learning_rate", "balance"]
+    both = ["C", "interaction_C", "learning_rate", "interaction_learning_rate", "balance"]
+    assert searched("int+nrl") == searched("SGD") == both
+    paper = searched("int+lin", optimizer="sgd", schedule="inverse")
+    assert paper == [*both[:-1], "t0", "momentum", "interaction_momentum", "balance"]
+
+
+def test_names_choose_what_is_searched():
+    model = build_row("int+nrl", RunConfig("x"), 5)
+    assert [d.name for d in dimensions(model, 0.0, ("dropout", "C"))] == ["dropout", "C"]
+    with pytest.raises(ValueError, match=r"search must name some of C, .*, dropout, got 't0'"):
+        dimensions(model, 0.0, ("t0",))
+
+
+@pytest.mark.parametrize(
+    ("dimension", "ends"),
+    [
+        (Dimension("C", 0.01, 100.0, 1.0), (0.01, 100.0)),
+        (Dimension("balance", 0.0, 1.0, 0.25), (0.0, 1.0)),
+        (Dimension("momentum", 0.01, 1.0, 0.9, mirrored=True), (0.99, 0.0)),
+    ],
+)
+def test_dimension_goes_from_end_to_end_and_knows_its_place(dimension, ends):
+    assert (dimension.value(0.0), dimension.value(1.0)) == pytest.approx(ends)
+    assert dimension.value(dimension.place) == pytest.approx(dimension.now)
+    assert Dimension("C", 0.01, 100.0, 1e9).place == 1.0
+
+
+def test_plan_begins_with_the_present_settings_and_ends_close_to_the_best():
+    space = dimensions(build_row("int+nrl", RunConfig("x"), 5), 0.5)
+    plan = Plan(space, 30, seed=3)
+    assert plan.parameters(0) == {}
+    assert [plan.stage(n) for n in (19, 20)] == ["coarse", "fine"]
+    assert plan.parameters(7) == Plan(space, 30, seed=3).parameters(7) != Plan(space, 30, seed=4).parameters(7)
+    for dimension in space:
+        coarse = [plan.parameters(n)[dimension.name] for n in range(1, 20)]
+        assert min(coarse) < dimension.now < max(coarse)
+    best = plan.parameters(5)
+    for n in range(20, 30):
+        assert 0.1 < plan.parameters(n, 5)["C"] / best["C"] < 10  # a coarse draw may be a thousand times as much
+        assert plan.parameters(n, 5) != best
+    around_present = [plan.parameters(n, 0)["balance"] for n in range(20, 30)]
+    assert 0.3 < sum(around_present) / 10 < 0.7
+
+
+def test_processes_do_not_change_what_is_found(config, tmp_path):
+    found = []
+    for n_jobs in (1, 2):
+        out = tmp_path / str(n_jobs)
+        path = tune(config, Search(4), out, Means(tmp_path / "cache", n_jobs))
+        found.append((json.loads(path.read_text()), without_seconds(read_trials(out))))
+    assert found[0] == found[1]
+    assert RunFolder(tmp_path / "1").document()["finished"]
+
+
+def test_folds_need_no_validation_split(scenes, config, tmp_path):
+    means = Means(tmp_path / "cache")
+    tune(config, Search(2, ("C",), folds=2), tmp_path / "folds", means)
+    trials = read_trials(tmp_path / "folds")
+    assert [trial["error"] for trial in trials.values()] == [None, None]
+    assert set(trials[1]["parameters"]) == {"C"}
+    assert RunFolder(tmp_path / "folds").document()["splits"] == {"train": 7, "test": 0}
+
+
+def test_trial_that_fails_is_told_and_does_not_end_the_search(config, tmp_path):
+    spoilt = RunConfig(config.data, ("unary",), features=config.features, parameters={"unary": {"optimizer": "magic"}})
+    with pytest.raises(ValueError, match="no trial has succeeded; the first one says: optimizer must be one of"):
+        tune(spoilt, Search(3, ("C",)), tmp_path / "run", Means(tmp_path / "cache"))
+    trials = read_trials(tmp_path / "run")
+    assert all("optimizer must be one of" in trial["error"] for trial in trials.values())
+    assert (
+        best_trial([{"trial": 0, "score": None}, {"trial": 1, "score": 3.0}, {"trial": 2, "score": 3.0}])["trial"] == 1
+    )
+
+
+def test_search_is_checked():
+    with pytest.raises(ValueError, match="trials must be at least 1, got 0"):
+        Search(0)
+    with pytest.raises(ValueError, match="folds must be at least 2, or 0 for the validation split, got 1"):
+        Search(3, folds=1)

@@ -1,0 +1,117 @@
+"""Comparisons with several seeds: mean and spread, findings seed by seed, and what is missing is said."""
+
+import re
+import shutil
+import statistics
+
+import pytest
+
+from neuralfactors.report import comparison_figures, write_report
+from neuralfactors.report.findings import gains, points, verdict
+
+from .conftest import MSRC21, ROWS, read_json, write_json
+from .test_page import Cells, signed
+from .test_reading import problems
+
+
+def values(run, row, key):
+    return [read_json(path)[key] for path in sorted(run.glob(f"seed-*/rows/{row}/metrics.json"))]
+
+
+def test_means_and_spreads_stand_beside_the_paper(make_comparison):
+    run = make_comparison(MSRC21, preset="msrc21")
+    found, page = problems(run)
+    assert found == []
+    cells = Cells(page).found
+    for row in ROWS:
+        pixels = values(run, row, "pixel")
+        assert cells[row, "pixel"] == f"{statistics.fmean(pixels):.1f}± {statistics.stdev(pixels):.1f}"
+    assert cells["SGD", "pixel-difference"] == signed(statistics.fmean(values(run, "SGD", "pixel")) - 59.2)
+    assert "means over 3 seeds" in page
+    assert page.count('class="whisker"') == 2 * len(ROWS)
+
+
+def test_everything_else_is_of_the_first_seed(make_comparison):
+    run = make_comparison()
+    page = write_report(run).read_text(encoding="utf-8")
+    first = write_report(run / "seed-0").read_text(encoding="utf-8")
+    for section in ("confusion", "curves", "examples", "interactions"):
+        parts = [re.search(rf'<section id="{section}".*?</section>', text, re.S).group() for text in (page, first)]
+        assert parts[0] == parts[1]
+
+
+def test_one_seed_looks_like_a_run(make_comparison):
+    page = write_report(make_comparison(shifts=(0.0,))).read_text(encoding="utf-8")
+    assert "means over" not in page
+    assert "of one run with one seed" in page
+    assert 'class="whisker"' not in page
+
+
+def test_missing_seeds_and_files_are_named_and_the_rest_shown(make_comparison):
+    run = make_comparison()
+    (run / "seed-0/rows/SGD/metrics.json").unlink()
+    (run / "seed-1/run.json").write_text("{")
+    shutil.rmtree(run / "seed-2")
+    found, page = problems(run)
+    assert "seed-0: rows/SGD/metrics.json is missing" in found
+    assert "seed-1: run.json is damaged: it is not JSON" in found
+    assert "seed-2 has not begun" in found
+    cells = Cells(page).found
+    (sgd,) = values(run, "SGD", "pixel")  # of seed 1
+    assert cells["SGD", "pixel"] == f"{sgd:.1f}"
+    assert "±" in cells["int+nrl", "pixel"]
+
+
+@pytest.mark.parametrize("spoil", ["missing", "damaged", "empty", "newer seed"])
+def test_comparison_renders_whatever_is_spoilt(make_comparison, spoil):
+    run = make_comparison()
+    if spoil == "missing":
+        (run / "run.json").unlink()
+    elif spoil == "damaged":
+        (run / "run.json").write_text("[")
+    elif spoil == "empty":
+        for seed in range(3):
+            shutil.rmtree(run / f"seed-{seed}")
+    else:
+        write_json(run / "seed-1/run.json", {**read_json(run / "seed-1/run.json"), "format": 2})
+    found, page = problems(run)
+    expected = {
+        "missing": "run.json is missing",
+        "damaged": "run.json is damaged: it is not JSON",
+        "empty": "there is no finished or started row yet",
+        "newer seed": "seed-1 is left out: ",
+    }
+    assert any(problem.startswith(expected[spoil]) for problem in found)
+    assert ("±" in Cells(page).found.get(("SGD", "pixel"), "")) == (spoil != "empty")
+
+
+def test_figures_hold_every_seed(make_comparison):
+    run = make_comparison(names=("sky", "building", "road"), preset="kitti")
+    figures = comparison_figures(run)
+    assert figures["classes"] == ["sky", "building", "road"]
+    (row,) = [row for row in figures["rows"] if row["row"] == "int†+lin"]
+    assert list(row["pixel_by_seed"].values()) == values(run, "int+lin-dagger", "pixel")
+    classes = values(run, "int+lin-dagger", "per_class")
+    assert row["per_class"] == pytest.approx([statistics.fmean(column) for column in zip(*classes, strict=True)])
+    joint = [ablation["joint"]["pixel"] for ablation in values(run, "int+lin-dagger", "ablation")]
+    assert row["ablation"]["joint"]["pixel"] == pytest.approx(statistics.fmean(joint))
+    assert row["pixel_difference"] == pytest.approx(row["pixel"] - 69.2)
+
+
+@pytest.mark.parametrize(
+    ("measures", "expected"),
+    [
+        ([[1.0, 2.0], [0.5, 0.1]], "holds"),
+        ([[3.0, -1.0], [0.5, 0.1]], "holds on average"),
+        ([[3.0, 1.0], [-0.5, -0.1]], "holds in part"),
+        ([[-3.0, 1.0], [-0.5, -0.1]], "does not hold"),
+        ([[], []], "not measured"),
+    ],
+)
+def test_verdicts(measures, expected):
+    assert verdict(measures) == expected
+
+
+def test_gains_are_paired_by_seed():
+    assert gains({0: 5.0, 1: 7.0, 2: 9.0}, {1: 4.0, 0: 4.0}) == [1.0, 3.0]
+    assert points([[1.0, 3.0], [-1.0]]) == "+2.0 ± 1.4 / −1.0"
