@@ -22,7 +22,8 @@ HIGHLIGHTS = ("int+nrl", "3-layer", "neural factors")
 INTRODUCTION = f"""# Results
 Test images only; the settings were chosen on other images, the tuning splits of the presets. Accuracies are percentages of
 the labelled pixels, and their mean over the classes that occur; both are means over seeds ± standard deviation. A seed
-decides the words, the initial parameters, the order of the images and, where a row learns from fewer of them, which.
+decides the words (but with CNN features), the initial parameters, the order of the images and, where a row learns from
+fewer of them, which.
 Seconds are those of the machine that made them: two shared cores, no GPU. The paper is {PAPER}.
 
 `python docs/results.py RUN...` makes this page, and [results.json](results.json) with the same figures, from the folders

@@ -217,3 +217,16 @@ def test_damaged_run_renders_without_errors(page, make_run):
     page.get(write_report(run).as_uri())
     assert len(page.find_elements("css selector", "#problems li")) == 2
     assert page.find_elements("id", "canvas") == []
+
+
+def test_comparison_of_seeds_renders_and_fits_a_phone(page, make_comparison):
+    page.get_log("performance")
+    page.get(write_report(make_comparison(shifts=(0.0, 3.0))).as_uri())
+    assert "±" in shown(page, '#rows-table tr[data-row="SGD"] td')[0].text
+    assert len(shown(page, ".whisker")) == 2 * len(ROWS)
+    phone = {"width": 320, "height": 800, "deviceScaleFactor": 1, "mobile": True}
+    page.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", phone)
+    try:
+        assert js(page, "return document.documentElement.scrollWidth") <= 320
+    finally:
+        page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
