@@ -13,8 +13,10 @@ from typing import Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from torch import Tensor
 
 from neuralfactors.estimators.base import StructuredEstimator, _storable, seed_of
+from neuralfactors.factors import FactorModel
 from neuralfactors.graph import Graph
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.history import Callback, ProgressBar, TensorBoard, close
@@ -32,6 +34,8 @@ INCIDENTAL = {"verbose", "callbacks", "n_threads", "checkpoint", "checkpoint_eve
 class GradientEstimator(StructuredEstimator):
     """Base of estimators that a `Trainer` fits; a subclass gives `_settings` and `_build_model`."""
 
+    pretrain: int = 0  # a parameter of those whose unary factor may learn alone first
+
     def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], *, validation: Validation | None = None) -> Self:
         """Learn from graphs X and label vectors Y; −1 is void.
 
@@ -45,11 +49,13 @@ class GradientEstimator(StructuredEstimator):
         """
         X, Y, validation = self._split(X, Y, validation)
         settings = self._settings()
+        if not isinstance(self.pretrain, (int, np.integer)) or self.pretrain < 0:
+            raise ValueError(f"pretrain must be an integer ≥ 0, got {self.pretrain!r}")
         samples = Samples.check(X, Y, self.n_labels, drop_void=settings.void == "drop")
         self._take_sizes(samples)
         if settings.keep == "validation" and validation is None:
             raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
-        self._start(samples, settings)
+        self._start(samples, settings, self.pretrain)
         callbacks = self._callbacks()
         try:
             self._resume(samples, settings)
@@ -97,7 +103,7 @@ class GradientEstimator(StructuredEstimator):
         held, kept = sorted(order[:n_held].tolist()), sorted(order[n_held:].tolist())
         return [X[n] for n in kept], [Y[n] for n in kept], ([X[n] for n in held], [Y[n] for n in held])
 
-    def _start(self, samples: Samples, settings: Settings) -> None:
+    def _start(self, samples: Samples, settings: Settings, pretrain: int = 0) -> None:
         continuing = self.warm_start and hasattr(self, "model_")
         if not continuing:
             self.model_ = self._build_model(torch.Generator().manual_seed(settings.seed))
@@ -105,8 +111,23 @@ class GradientEstimator(StructuredEstimator):
         reference = next(self.model_.parameters())
         weight = None if weight is None else weight.to(reference.device, reference.dtype)
         self.model_.train()
+        if pretrain and not continuing and not self._begun():
+            self._pretrain(samples, settings, pretrain, weight)
         self.trainer_ = Trainer(self.model_, settings, self._decoder(), weight)
         self.history_ = self.trainer_.progress.history
+
+    def _pretrain(self, samples: Samples, settings: Settings, n_epochs: int, weight: Tensor | None) -> None:
+        """Let the unary factor learn alone. It is short, and the same each time: an interrupted one begins anew."""
+        alone = FactorModel(self.model_.unary, None, self.n_labels_)
+        first = replace(
+            settings, loss="cross-entropy", max_iter=n_epochs, keep="last", averaging=None, patience=None
+        )  # fmt: skip
+        trainer = Trainer(alone, first, self._decoder(), weight)
+        bars: list[Callback] = [ProgressBar(n_epochs)] if self.verbose and trainer.ranks.rank == 0 else []
+        try:
+            trainer.run(samples, callbacks=bars)
+        finally:
+            close(bars)
 
     def _callbacks(self) -> list[Callback]:
         found: list[Callback] = list(self.callbacks or ())
@@ -117,8 +138,11 @@ class GradientEstimator(StructuredEstimator):
                 found.append(TensorBoard(os.fspath(self.tensorboard)))
         return found
 
+    def _begun(self) -> bool:
+        return self.checkpoint is not None and Path(self.checkpoint).exists()
+
     def _resume(self, samples: Samples, settings: Settings) -> None:
-        if self.checkpoint is None or not Path(self.checkpoint).exists():
+        if not self._begun():
             return
         document, tensors = load_state(self.checkpoint)
         if document.get("run") != self._fingerprint(samples, settings):

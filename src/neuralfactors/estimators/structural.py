@@ -55,6 +55,8 @@ class StructuralSVM(GradientEstimator):
         optimiser.
     max_iter : int
         Passes over the data.
+    pretrain : int
+        Passes before these in which the unary factor learns alone, by cross-entropy, with the same rate, C and batches.
     batch_size : int
         Graphs a step; None: all of them.
     class_weight : None, "balanced" or array of shape (L,)
@@ -127,6 +129,7 @@ class StructuralSVM(GradientEstimator):
         t0: float = 0.0,
         optimizer: str | MakeOptimizer = "adam",
         max_iter: int = 50,
+        pretrain: int = 0,
         batch_size: int | None = 8,
         class_weight: str | ArrayLike | None = None,
         void: str = "drop",
@@ -168,6 +171,7 @@ class StructuralSVM(GradientEstimator):
         self.t0 = t0
         self.optimizer = optimizer
         self.max_iter = max_iter
+        self.pretrain = pretrain
         self.batch_size = batch_size
         self.class_weight = class_weight
         self.void = void
