@@ -1,12 +1,24 @@
 """Presets, images held out and limits: what is learnt from, and what is not."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from neuralfactors.datasets import write_scenes
-from neuralfactors.experiment import PRESETS, ROWS, STATE_OF_THE_ART, Means, Preset, RunConfig, RunFolder, compare, run
+from neuralfactors.experiment import (
+    PRESETS,
+    ROWS,
+    STATE_OF_THE_ART,
+    Means,
+    Preset,
+    RunConfig,
+    RunFolder,
+    compare,
+    evaluate_row,
+    run,
+)
 from neuralfactors.experiment.preparation import open_folder, training_samples, used_splits
 from neuralfactors.experiment.subsets import Part, drawn
 from neuralfactors.vision import FeatureSettings
@@ -76,6 +88,24 @@ def test_held_out_images_are_never_learnt_from(scenes):
         open_folder(RunConfig(str(scenes), holdout=12))
     with pytest.raises(ValueError, match="holdout must not be negative, got -1"):
         RunConfig("x", holdout=-1)
+
+
+def test_settings_of_former_versions_are_understood():
+    config = RunConfig("x", limits={"SGD": 3})
+    former = {name: value for name, value in RunConfig("x").to_dict().items() if name not in ("limits", "holdout")}
+    assert RunConfig("x").is_that_of(former)
+    assert not config.is_that_of(former)
+    assert config.is_that_of(config.to_dict())
+
+
+def test_held_out_images_can_be_evaluated(scenes, tmp_path):
+    parameters = {"unary": {"max_iter": 1}}
+    config = RunConfig(str(scenes), ("unary",), "train", {"n_regions": 20}, parameters, test_split="holdout", holdout=4)
+    folder = RunFolder(run(config, tmp_path / "run", Means(tmp_path / "cache")))
+    again = evaluate_row(folder, "unary", scenes, "holdout", config, Means(tmp_path / "cache"))
+    assert again["n_images"] == 4
+    assert again["pixel"] == json.loads((tmp_path / "run/rows/unary/metrics.json").read_text())["pixel"]
+    assert evaluate_row(folder, "unary", scenes, "test", config, Means(tmp_path / "cache"))["n_images"] == 4
 
 
 def test_words_come_from_the_largest_limit_and_rows_learn_from_their_own(scenes, tmp_path):

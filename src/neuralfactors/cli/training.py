@@ -118,7 +118,7 @@ def _train(config: RunConfig, out: Path, means: Means, *, again: bool = False) -
 
     with resumable(out):
         if again and (out / "run.json").exists():
-            if experiment.RunFolder.open(out).document()["settings"] != config.to_dict():
+            if not config.is_that_of(experiment.RunFolder.open(out).document()["settings"]):
                 raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
             experiment.resume(out, means)
         else:

@@ -34,7 +34,7 @@ def compare(
     if (folder.path / RUN_FILE).exists():
         document = folder.document()
         former = document.get(SEEDS)
-        if former is None or document["settings"] != config.to_dict() or not set(former) <= set(seeds):
+        if former is None or not config.is_that_of(document["settings"]) or not set(former) <= set(seeds):
             raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
         document |= {SEEDS: list(seeds), "finished": None} if former != list(seeds) else {}
     else:

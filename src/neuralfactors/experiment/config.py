@@ -88,6 +88,10 @@ class RunConfig:
         document: dict[str, Any] = json.loads(json.dumps(dataclasses.asdict(self)))
         return {**document, "data": str(Path(self.data).resolve())}
 
+    def is_that_of(self, settings: Mapping[str, Any]) -> bool:
+        """Whether `settings`, those of a run.json, ask for the same; what they do not mention has its default."""
+        return RunConfig(**settings).to_dict() == self.to_dict()
+
     def changes(self, row: str, known: Mapping[str, Any]) -> dict[str, Any]:
         """Changes of the parameters of `row`, whose estimator has the parameters `known`."""
         common = {name: value for name, value in self.parameters.get(ALL_ROWS, {}).items() if name in known}

@@ -16,7 +16,7 @@ from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_predictions
 from neuralfactors.experiment.folder import FORMAT, HISTORY_FILE, METRICS_FILE, ROW_FILE, RunFolder, write_json
-from neuralfactors.experiment.preparation import Means, Prepared, open_folder
+from neuralfactors.experiment.preparation import HOLDOUT, REST, Means, Prepared, open_folder
 from neuralfactors.experiment.subsets import limited
 from neuralfactors.experiment.variants import VARIANTS
 from neuralfactors.files import write_atomically
@@ -85,7 +85,8 @@ def evaluate_row(
     folder: RunFolder, row: str, data: str | os.PathLike[str], split: str, config: RunConfig, means: Means
 ) -> dict[str, Any]:
     """Figures of a finished row on a split of a labelled folder, as JSON can hold them; void classes as in `config`."""
-    images = open_folder(replace(config, data=os.fspath(data)))
+    holdout = config.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
+    images = open_folder(replace(config, data=os.fspath(data), holdout=holdout))
     options = means.builder_options(len(images[split]))
     segmenter = Segmenter.load(folder.row(row), features=folder.features)
     segmenter.describer_ = Describer.load(folder.features, **options)

@@ -58,7 +58,7 @@ def tune(
     document = {**run_document(config, data, command), "search": json.loads(json.dumps(asdict(search)))}
     if (folder.path / RUN_FILE).exists():
         former = folder.document()
-        if any(former.get(key) != document[key] for key in ("settings", "search")):
+        if former.get("search") != document["search"] or not config.is_that_of(former["settings"]):
             raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
         document = former
     write_json(folder.path / RUN_FILE, document)
