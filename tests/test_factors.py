@@ -1,4 +1,4 @@
-"""Factors: initialisation, symmetry, the contrast of two outputs against autograd, other modules in their place."""
+"""Factors: initialisation, symmetry, gradients of a contrast against autograd, other modules in their place."""
 
 import pytest
 import torch
@@ -69,18 +69,33 @@ def test_bad_arguments_are_refused(arguments, message):
 @pytest.mark.parametrize("symmetric", [False, True])
 @pytest.mark.parametrize("hidden", [(), (5,), (5, 4)])
 @pytest.mark.parametrize("bias", [False, True])
-def test_contrast_equals_dense_outputs_and_gradients(hidden, symmetric, bias):
+def test_contrast_gives_the_gradients_of_dense_outputs(hidden, symmetric, bias):
     factor = randomised(Factor(3, 3, order=2, hidden=hidden, symmetric=symmetric, bias=bias)).double()
-    features = torch.randn(6, 3, dtype=torch.float64, requires_grad=True)
-    plus, minus, scale = torch.tensor([0, 1, 5, 8, 2, 2]), torch.tensor([3, 1, 5, 0, 2, 7]), torch.randn(6).double()
+    features = torch.randn(6, 3, dtype=torch.float64)
+    plus, minus = torch.tensor([0, 1, 5, 8, 2, 2]), torch.tensor([3, 1, 5, 0, 2, 7])
+    wanted = contrast_gradients(factor, features, plus, minus)
+    for _ in range(2):  # gradients add up
+        factor.backward_contrast(features, plus, minus)
+    for parameter, expected in zip(factor.parameters(), wanted, strict=True):
+        torch.testing.assert_close(parameter.grad, 2 * expected)
+
+
+def test_contrast_leaves_frozen_parameters_alone():
+    factor = randomised(Factor(3, 3, hidden=(4,)))
+    features, plus, minus = torch.randn(5, 3), torch.tensor([0, 1, 2, 0, 1]), torch.tensor([1, 2, 0, 2, 0])
+    wanted = contrast_gradients(factor, features, plus, minus)
+    factor.weight.requires_grad_(False)
+    factor.bias.requires_grad_(False)
+    factor.backward_contrast(features, plus, minus)
+    assert factor.weight.grad is None
+    assert factor.bias.grad is None
+    torch.testing.assert_close(factor.hidden[0].weight.grad, wanted[2])
+
+
+def contrast_gradients(factor, features, plus, minus):
     values = factor(features)
-    dense = values.gather(1, plus[:, None])[:, 0] - values.gather(1, minus[:, None])[:, 0]
-    wanted = torch.autograd.grad((dense * scale).sum(), [features, *factor.parameters()])
-    contrast = factor.contrast(features, plus, minus)
-    torch.testing.assert_close(contrast, dense)
-    found = torch.autograd.grad((contrast * scale).sum(), [features, *factor.parameters()])
-    for got, expected in zip(found, wanted, strict=True):
-        torch.testing.assert_close(got, expected)
+    dense = values.gather(1, plus[:, None]) - values.gather(1, minus[:, None])
+    return torch.autograd.grad(dense.sum(), list(factor.parameters()))
 
 
 def batch(order=2):
@@ -104,9 +119,10 @@ def test_model_takes_any_module_of_the_right_shape():
     assert potentials.unary.shape == (3, 3)
     assert potentials.interaction.shape == (2, 3, 3)
     plus, minus, features = torch.tensor([0, 4]), torch.tensor([1, 8]), torch.randn(2, 2)
-    values = model.interaction(features)
-    contrast = model.contrast("interaction", features, plus, minus)
-    torch.testing.assert_close(contrast, values[[0, 1], plus] - values[[0, 1], minus])
+    wanted = contrast_gradients(model.interaction, features, plus, minus)
+    model.backward_contrast("interaction", features, plus, minus)
+    for parameter, expected in zip(model.interaction.parameters(), wanted, strict=True):
+        torch.testing.assert_close(parameter.grad, expected)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +152,7 @@ def test_model_without_interactions_gives_zeros():
 @pytest.mark.parametrize("hidden", [(), (5, 4)])
 def test_evaluation_in_a_workspace_equals_forward(monkeypatch, hidden, activation, symmetric):
     monkeypatch.setattr(factors, "FORWARD_ROWS", 4)
+    monkeypatch.setattr(factors, "FORWARD_ROWS_WIDE", 4)
     factor = randomised(Factor(3, 3, order=2, hidden=hidden, activation=activation, symmetric=symmetric))
     workspace = Workspace()
     for n_rows in (10, 3, 0):

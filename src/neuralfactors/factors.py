@@ -6,7 +6,6 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from itertools import pairwise, product
-from typing import Any
 
 import torch
 from torch import Tensor, nn
@@ -15,13 +14,17 @@ from torch.nn import functional
 from neuralfactors.graph import GraphBatch
 from neuralfactors.potentials import Potentials
 
-FORWARD_ROWS = 2048  # at a time without gradient, so that what lies between the layers stays in the processor's cache
+# Rows at a time without gradient, so that what lies between the layers stays in the processor's cache. An output layer
+# that is wider than what lies below it is worth more rows: every product begins with putting its weights in order.
+FORWARD_ROWS = 512
+FORWARD_ROWS_WIDE = 2048
 # Activations that the pass without gradient may apply in place.
 IN_PLACE: dict[type[nn.Module], Callable[[Tensor], Tensor]] = {
     nn.Tanh: torch.tanh_,
     nn.ReLU: torch.relu_,
     nn.Sigmoid: torch.sigmoid_,
 }
+Affine = tuple[Tensor, Tensor | None]  # weights (inputs, outputs) and bias (outputs,)
 ACTIVATIONS: dict[str, type[nn.Module]] = {
     "tanh": nn.Tanh,
     "relu": nn.ReLU,
@@ -119,56 +122,46 @@ class Factor(nn.Module):
     def evaluate(self, features: Tensor, workspace: Workspace, name: str) -> Tensor:
         """The values of `forward`, without gradient, in memory of `workspace` that the next call with `name` reuses."""
         out = workspace.take(f"{name}.output", len(features), len(self.weight), features)
-        for rows, block in zip(torch.split(features, FORWARD_ROWS), torch.split(out, FORWARD_ROWS), strict=True):
-            values = rows
-            for k, layer in enumerate(self.hidden):
-                if isinstance(layer, nn.Linear):
-                    above = workspace.take(f"{name}.{k}", len(values), layer.out_features, values)
-                    values = _affine(values, layer.weight, layer.bias, above)
+        narrow = len(self.weight) < self.weight.shape[1]
+        n_rows = FORWARD_ROWS if narrow else FORWARD_ROWS_WIDE
+        layers = self._layers(contiguous=narrow)
+        if isinstance(layers[0], tuple):
+            features, layers[0] = _join_bias(features, *layers[0])
+        for values, block in zip(torch.split(features, n_rows), torch.split(out, n_rows), strict=True):
+            for k, layer in enumerate(layers, start=1):
+                if isinstance(layer, tuple):
+                    width = layer[0].shape[1]
+                    above = block if k == len(layers) else workspace.take(f"{name}.{k}", len(values), width, values)
+                    values = _affine(values, *layer, above)
                 else:
                     values = IN_PLACE.get(type(layer), layer)(values)
-            _affine(values, self.weight, self.bias, block)
         return out if self.entries is None else out[:, self.entries]
 
-    def contrast(self, features: Tensor, plus: Tensor, minus: Tensor) -> Tensor:
-        """forward(features)[n, plus[n]] − forward(features)[n, minus[n]] for every row n, (N,).
+    def _layers(self, *, contiguous: bool) -> list[Affine | nn.Module]:
+        layers: list[Affine | nn.Module] = [
+            (layer.weight.t(), layer.bias) if isinstance(layer, nn.Linear) else layer for layer in self.hidden
+        ]
+        weight = self.weight.t()
+        return [*layers, (weight.contiguous() if contiguous else weight, self.bias)]
 
-        Only the selected outputs are computed, and only they carry gradient, so that the output layer costs the same
+    def backward_contrast(self, features: Tensor, plus: Tensor, minus: Tensor) -> None:
+        """Add ∇ Σₙ forward(features)[n, plus[n]] − forward(features)[n, minus[n]] to the parameters' gradients.
+
+        Only the selected outputs take part, by a gather and two `index_add`, so that the output layer costs the same
         however many labels there are.
         """
         if self.entries is not None:
             plus, minus = self.entries[plus], self.entries[minus]
-        value: Tensor = _Contrast.apply(self.hidden(features), self.weight, self.bias, plus, minus)  # type: ignore[no-untyped-call]
-        return value
-
-
-class _Contrast(torch.autograd.Function):
-    """Row-wise ⟨W[plus] − W[minus], h⟩ + b[plus] − b[minus]; its backward is a gather and two `index_add`."""
-
-    @staticmethod
-    def forward(ctx: Any, h: Tensor, weight: Tensor, bias: Tensor | None, plus: Tensor, minus: Tensor) -> Tensor:
-        direction = weight.index_select(0, plus).sub_(weight.index_select(0, minus))  # (N, H)
-        ctx.save_for_backward(h, direction, plus, minus)
-        ctx.n_outputs, ctx.has_bias = len(weight), bias is not None
-        value = (direction * h).sum(1)
-        return value if bias is None else value + (bias[plus] - bias[minus])
-
-    @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        h, direction, plus, minus = ctx.saved_tensors
-        scaled = h * gradient[:, None]
-        to_weight = direction.new_zeros(ctx.n_outputs, h.shape[1]).index_add_(0, plus, scaled)
-        to_weight.index_add_(0, minus, scaled, alpha=-1)
-        to_bias = None
-        if ctx.has_bias:
-            to_bias = (
-                direction.new_zeros(ctx.n_outputs)
-                .index_add_(0, plus, gradient)
-                .index_add_(0, minus, gradient, alpha=-1)
-            )
-        to_h = (direction * gradient[:, None]).to(h.dtype) if ctx.needs_input_grad[0] else None
-        return to_h, to_weight, to_bias, None, None
+        below = self.hidden(features)
+        with torch.no_grad():
+            if self.weight.requires_grad:
+                _gradient(self.weight).index_add_(0, plus, below).index_add_(0, minus, below, alpha=-1)
+            if self.bias is not None and self.bias.requires_grad:
+                once = torch.ones_like(plus, dtype=self.bias.dtype)
+                _gradient(self.bias).index_add_(0, plus, once).index_add_(0, minus, once, alpha=-1)
+            direction = self.weight.index_select(0, plus).sub_(self.weight.index_select(0, minus))  # (N, H)
+        if below.requires_grad:
+            torch.autograd.backward(below, direction)
 
 
 class FactorModel(nn.Module):
@@ -217,14 +210,15 @@ class FactorModel(nn.Module):
         values: Tensor = factor(features)
         return values
 
-    def contrast(self, part: str, features: Tensor, plus: Tensor, minus: Tensor) -> Tensor:
-        """Output `plus` less output `minus` in every row of `features`; `part` is "unary" or "interaction"."""
+    def backward_contrast(self, part: str, features: Tensor, plus: Tensor, minus: Tensor) -> None:
+        """Add ∇ Σ (output `plus` − output `minus`) over the rows of `features`; `part` is "unary" or "interaction"."""
         factor = getattr(self, part)
-        if hasattr(factor, "contrast"):
-            contrast: Tensor = factor.contrast(features, plus, minus)
-            return contrast
+        if hasattr(factor, "backward_contrast"):
+            factor.backward_contrast(features, plus, minus)
+            return
         values: Tensor = factor(features)
-        return values.gather(1, plus[:, None])[:, 0] - values.gather(1, minus[:, None])[:, 0]
+        if values.requires_grad:  # a module given in place of a factor may have nothing to learn
+            torch.autograd.backward((values.gather(1, plus[:, None]) - values.gather(1, minus[:, None])).sum())
 
     @property
     def rowwise(self) -> bool:
@@ -238,9 +232,23 @@ class FactorModel(nn.Module):
             raise ValueError(f"the {name} factor must give values of shape {expected}, got {tuple(values.shape)}")
 
 
+def _join_bias(features: Tensor, weight: Tensor, bias: Tensor | None) -> tuple[Tensor, Affine]:
+    # The bias as the weights of one more feature, which is always 1: with the few features that factors have, adding it
+    # to the product would take half as long as the product.
+    if bias is None:
+        return features, (weight, None)
+    return functional.pad(features, (0, 1), value=1.0), (torch.cat([weight, bias[None]]), None)
+
+
 def _affine(features: Tensor, weight: Tensor, bias: Tensor | None, out: Tensor) -> Tensor:
-    torch.mm(features, weight.t(), out=out)
+    torch.mm(features, weight, out=out)
     return out if bias is None else out.add_(bias)  # faster than addmm, which first fills `out` with the bias
+
+
+def _gradient(parameter: Tensor) -> Tensor:
+    if parameter.grad is None:
+        parameter.grad = torch.zeros_like(parameter)
+    return parameter.grad
 
 
 def _activation(activation: str | Callable[[], nn.Module]) -> Callable[[], nn.Module]:

@@ -113,7 +113,7 @@ class GradientEstimator(StructuredEstimator):
         self.model_.train()
         if pretrain and not continuing and not self._begun():
             self._pretrain(samples, settings, pretrain, weight)
-        self.trainer_ = Trainer(self.model_, settings, self._decoder(), weight)
+        self.trainer_ = Trainer(self.model_, settings, self._decoder().for_training(), weight)
         self.history_ = self.trainer_.progress.history
 
     def _pretrain(self, samples: Samples, settings: Settings, n_epochs: int, weight: Tensor | None) -> None:

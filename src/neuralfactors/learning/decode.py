@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -41,6 +41,10 @@ class Decoder:
     max_iter: int | None = None
     n_threads: int | None = None
     random_state: int = 0
+
+    def for_training(self) -> Self:
+        """The same decoder with ten times the tolerance: what is learnt from needs no proof that it is the maximum."""
+        return replace(self, tol=10 * self.tol)
 
     def __call__(self, potentials: Potentials) -> Decoded:
         """The labelling of highest score that the method finds, for every graph of the batch."""

@@ -118,9 +118,7 @@ def _backward_restricted(model: FactorModel, batch: GraphBatch, potentials: Pote
 
 def _backward(model: FactorModel, part: str, features: Tensor, rows: Tensor, plus: Tensor, minus: Tensor) -> None:
     for block in torch.split(rows, BACKWARD_ROWS) if len(rows) else ():
-        value = model.contrast(part, features[block], plus[block], minus[block]).sum()
-        if value.requires_grad:  # a module given in place of a factor may have nothing to learn
-            torch.autograd.backward(value)
+        model.backward_contrast(part, features[block], plus[block], minus[block])
 
 
 def accumulate_cross_entropy(
