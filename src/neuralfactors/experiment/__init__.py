@@ -1,6 +1,6 @@
 """Experiments: the paper's variants as one table, and runs that train them into a folder."""
 
-from neuralfactors.experiment.comparison import compare, resume, seed_folder
+from neuralfactors.experiment.comparison import compare, resume
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import SEEDS, RunFolder
 from neuralfactors.experiment.preparation import Means, Prepared, fill_cache, open_data, prepare
@@ -40,6 +40,5 @@ __all__ = [
     "row_name",
     "run",
     "run_row",
-    "seed_folder",
     "tune",
 ]

@@ -53,15 +53,10 @@ def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
     return _go_on(folder, document, means or Means()) if SEEDS in document else resume_run(path, means)
 
 
-def seed_folder(path: Path, seed: int) -> Path:
-    """Where a comparison keeps the run of `seed`."""
-    return path / f"seed-{seed}"
-
-
 def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
     for seed in document[SEEDS]:
         config = replace(RunConfig(**document["settings"]), seed=seed)
-        place = seed_folder(folder.path, seed)
+        place = folder.seed(seed)
         if (place / RUN_FILE).exists():
             resume_run(place, means)
         else:

@@ -40,6 +40,10 @@ class RunFolder:
         """Folder of words and scaling."""
         return self.path / "features"
 
+    def seed(self, seed: int) -> Path:
+        """Where a comparison keeps the run of `seed`."""
+        return self.path / f"seed-{seed}"
+
     def row(self, name: str) -> Path:
         """Folder of a row."""
         return self.path / "rows" / name
@@ -58,7 +62,7 @@ class RunFolder:
         """The finished row called `name`; where it is None, int+nrl if there is one, else the last."""
         document = self.document()
         if SEEDS in document:
-            one = self.path / f"seed-{document[SEEDS][0]}"
+            one = self.seed(document[SEEDS][0])
             raise ValueError(f"{self.path} holds several runs: name one of them, such as {one}")
         finished = self.finished_rows()
         if not finished:

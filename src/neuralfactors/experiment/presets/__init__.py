@@ -24,7 +24,6 @@ class Preset:
     """What is known of an image set."""
 
     name: str
-    title: str
     classes: Sequence[str]  # those that count
     drop: Sequence[str]
     seeds: int  # how many a comparison runs
