@@ -19,8 +19,8 @@ from neuralfactors.experiment import (
     evaluate_row,
     run,
 )
-from neuralfactors.experiment.preparation import open_folder, training_samples, used_splits
-from neuralfactors.experiment.subsets import Part, drawn
+from neuralfactors.experiment.preparation import open_data, open_folder, prepare, training_samples, used_splits
+from neuralfactors.experiment.subsets import Part, drawn, limited
 from neuralfactors.vision import FeatureSettings
 
 
@@ -146,3 +146,14 @@ def test_set_without_test_images_is_compared_on_validation_images(scenes, tmp_pa
     assert document["seeds"] == [3]
     with pytest.raises(ValueError, match="seeds must name at least one seed"):
         compare(config, [], tmp_path / "other")
+
+
+def test_limits_and_folds_go_by_images_where_there_are_mirror_images(scenes, tmp_path):
+    config = RunConfig(str(scenes), ("unary",), features={"n_regions": 20}, limits={"unary": 3}, mirror=True, seed=4)
+    prepared = prepare(config, open_data(config), RunFolder(tmp_path), Means(n_jobs=1))
+    originals, mirrored = prepared.train.samples[::2], prepared.train.samples[1::2]
+    assert [f"{sample.name} (mirrored)" for sample in originals] == [sample.name for sample in mirrored]
+    assert len(originals) == 3
+    part = limited(prepared.train, 2, seed=0, copies=2)
+    assert [sample.name for sample in part.samples[1::2]] == [f"{s.name} (mirrored)" for s in part.samples[::2]]
+    assert len(part.X) == 4

@@ -47,6 +47,9 @@ CacheFolder = Annotated[
         show_default="~/.cache/neuralfactors",
     ),
 ]
+Mirror = Annotated[
+    bool | None, typer.Option("--mirror/--no-mirror", help="Learn from mirror images too.", show_default="no-mirror")
+]
 Void = Annotated[list[str] | None, typer.Option("--void", metavar="CLASS", help="Class that counts as void; repeat.")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="CLASS", help="Class not to learn; repeat.")]
 Settings = Annotated[

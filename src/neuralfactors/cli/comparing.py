@@ -14,6 +14,7 @@ from neuralfactors.cli.app import (
     Dask,
     Drop,
     Jobs,
+    Mirror,
     Settings,
     Void,
     cache_folder,
@@ -59,6 +60,7 @@ def compare(
     regions: Regions = None,
     epochs: Epochs = None,
     limit: Limit = None,
+    mirror: Mirror = None,
     split: Split = None,
     validate: Validate = None,
     test: Annotated[str | None, typer.Option(help="Split to evaluate.", show_default="test, else val")] = None,
@@ -84,6 +86,7 @@ def compare(
         train_split=split or config.train_split,
         val_split=validate or config.val_split,
         test_split=test or config.test_split,
+        mirror=config.mirror if mirror is None else mirror,
     )
     numbers = range(seeds or (known.seeds if known else 1))
     means = experiment.Means(cache_folder(cache), jobs, dask, progress())
@@ -113,6 +116,7 @@ def tune(
     regions: Regions = None,
     epochs: Epochs = None,
     limit: Limit = None,
+    mirror: Mirror = None,
     split: Split = None,
     validate: Annotated[str | None, typer.Option(help="Split to judge by.", show_default="val")] = None,
     void: Void = None,
@@ -144,6 +148,7 @@ def tune(
         train_split=split or config.train_split,
         val_split=validate or config.val_split,
         holdout=holdout or (0 if validate else config.holdout),
+        mirror=config.mirror if mirror is None else mirror,
         seed=seed,
     )
     names = None if search is None else tuple(name.strip() for name in search.split(","))

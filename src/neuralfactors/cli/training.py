@@ -16,6 +16,7 @@ from neuralfactors.cli.app import (
     Drop,
     Interrupted,
     Jobs,
+    Mirror,
     Settings,
     Void,
     cache_folder,
@@ -68,6 +69,7 @@ def train(
     balance: Annotated[float, typer.Option(min=0, max=1, help="0: classes count by area; 1: all the same.")] = 0.0,
     split: Annotated[str, typer.Option(help="What to learn from; join several by +.")] = "train",
     validate: Annotated[str, typer.Option(help="Split to follow and judge the training by.")] = "val",
+    mirror: Mirror = None,
     void: Void = None,
     drop: Drop = None,
     seed: Annotated[int, typer.Option(min=0, help="Of words, training and random splits.")] = 0,
@@ -84,7 +86,7 @@ def train(
     parameters = {row: changes for row, changes in merged.items() if row in ("*", row_name(method))}
     config = RunConfig(
         str(data), (method,), "train", {"features": features, "n_regions": regions}, parameters, balance,
-        split, validate, validate, void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
+        split, validate, validate, mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     _train(config, out, Means(cache_folder(cache), jobs, dask, progress()))
     tell(f"The model is in {out}. Next: neuralfactors predict {out} IMAGES --out DIR")

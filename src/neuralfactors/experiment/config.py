@@ -40,6 +40,8 @@ class RunConfig:
         which takes the place of `val_split`.
     limits : mapping
         Number of training images by row, ``"*"`` for all others: so many are drawn by `seed`; 0 is no limit.
+    mirror : bool
+        Whether rows learn from the mirror images of the training images too.
     void, drop : sequence of str
         See `ImageFolder`.
     seed : int
@@ -59,6 +61,7 @@ class RunConfig:
     test_split: str | None = "val"
     holdout: int = 0
     limits: Mapping[str, int] = field(default_factory=dict)
+    mirror: bool = False
     void: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     seed: int = 0
@@ -104,6 +107,11 @@ class RunConfig:
         stated = [self.parameters.get(key, {}).get(BALANCE) for key in (row, ALL_ROWS)]
         stated.append(VARIANTS[row].balance)
         return float(next((balance for balance in stated if balance is not None), self.balance))
+
+    @property
+    def copies(self) -> int:
+        """How many graphs there are of a training image, one after another."""
+        return 2 if self.mirror else 1
 
     def limit_of(self, row: str) -> int:
         """How many training images `row` learns from at most; 0: all."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from neuralfactors.experiment.folder import RunFolder
 from neuralfactors.experiment.subsets import drawn
 from neuralfactors.persistence import DOCUMENT
 from neuralfactors.segmentation import Describer, LabelledGraphs
+from neuralfactors.segmentation.samples import LabelledImage, with_mirrored
 from neuralfactors.vision import FeatureSettings
 
 MANY_IMAGES = 64  # from here on, starting a process per core pays
@@ -88,7 +90,9 @@ def training_samples(config: RunConfig, data: ImageFolder) -> list[Sample]:
 def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) -> Prepared:
     """The images of a run, described; words and scaling are in the run folder afterwards."""
     splits = used_splits(config, data)
-    train_samples = training_samples(config, data)
+    train_samples: Sequence[LabelledImage] = training_samples(config, data)
+    if config.mirror:
+        train_samples = with_mirrored(train_samples)
     options = means.builder_options(len(data))
     if (folder.features / DOCUMENT).exists():
         describer = Describer.load(folder.features, **options)

@@ -41,13 +41,14 @@ def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, 
     """Train `row` into its folder; where a former attempt was interrupted, it goes on from the last epoch."""
     place = folder.row(row)
     estimator = build_row(row, config, prepared.describer.n_labels, place)
-    train, balance = limited(prepared.train, config.limit_of(row), config.seed), config.balance_of(row)
+    train = limited(prepared.train, config.limit_of(row), config.seed, config.copies)
+    balance = config.balance_of(row)
     before = float(folder.row_document(row).get("seconds", 0.0))
     start = time.monotonic()
     state: dict[str, Any] = {
         "format": FORMAT, "row": row, "settings": _settings(estimator), "status": "running", "error": None,
         "seconds": before, "seconds_per_epoch": None, "epochs": None, "best_epoch": None, "seed": config.seed,
-        "balance": balance, "n_train": len(train.X),
+        "balance": balance, "n_train": len(train.X) // config.copies,
     }  # fmt: skip
     write_json(place / ROW_FILE, state)
     segmenter = Segmenter(estimator=estimator, balance=balance, random_state=config.seed, verbose=verbose)

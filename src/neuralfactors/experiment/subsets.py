@@ -40,7 +40,12 @@ def take(graphs: LabelledGraphs, numbers: Sequence[int]) -> LabelledGraphs:
     return LabelledGraphs(*(Part(items, numbers) for items in (graphs.samples, graphs.images, graphs.X, graphs.Y)))
 
 
-def limited(graphs: LabelledGraphs, limit: int, seed: int) -> LabelledGraphs:
-    """At most `limit` of the graphs, drawn by `seed`; all of them where it is 0."""
-    n = len(graphs.X)
-    return graphs if not 0 < limit < n else take(graphs, drawn(n, limit, seed))
+def take_images(graphs: LabelledGraphs, numbers: Sequence[int], copies: int) -> LabelledGraphs:
+    """The graphs of the images with these numbers, where there are `copies` of each, one after another."""
+    return take(graphs, [copies * n + k for n in numbers for k in range(copies)])
+
+
+def limited(graphs: LabelledGraphs, limit: int, seed: int, copies: int = 1) -> LabelledGraphs:
+    """The graphs of at most `limit` images, drawn by `seed`; all of them where it is 0."""
+    n = len(graphs.X) // copies
+    return graphs if not 0 < limit < n else take_images(graphs, drawn(n, limit, seed), copies)

@@ -18,7 +18,7 @@ from neuralfactors.experiment.folder import RunFolder
 from neuralfactors.experiment.preparation import Means, Prepared, open_folder, prepare
 from neuralfactors.experiment.rows import build_row
 from neuralfactors.experiment.settings import merge_parameters
-from neuralfactors.experiment.subsets import limited, take
+from neuralfactors.experiment.subsets import limited, take, take_images
 from neuralfactors.metrics import Scores, confusion_matrix
 from neuralfactors.segmentation import LabelledGraphs, Segmenter
 
@@ -68,16 +68,19 @@ def forget_prepared() -> None:
 
 
 def _validate(config: RunConfig, prepared: Prepared, folds: int) -> Scores:
-    train = limited(prepared.train, config.limit_of(config.rows[0]), config.seed)
+    copies = config.copies
+    train = limited(prepared.train, config.limit_of(config.rows[0]), config.seed, copies)
     if not folds:
         assert prepared.val is not None
         return _score(config, prepared, train, prepared.val)
-    order = np.random.default_rng(config.seed).permutation(len(train.X))
+    order = np.random.default_rng(config.seed).permutation(len(train.X) // copies)
     n_labels = prepared.describer.n_labels
     total = np.zeros((n_labels, n_labels))
     for fold in range(folds):
         kept, held = order[np.arange(len(order)) % folds != fold], order[fold::folds]
-        total += _score(config, prepared, take(train, sorted(kept)), take(train, sorted(held))).confusion
+        learnt = take_images(train, sorted(kept), copies)
+        judged = take(train, [copies * n for n in sorted(held)])  # as they are, without mirror images
+        total += _score(config, prepared, learnt, judged).confusion
     return Scores(total)
 
 

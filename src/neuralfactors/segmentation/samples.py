@@ -45,6 +45,31 @@ class ArraySample:
         return self.labels
 
 
+@dataclass(frozen=True)
+class Mirrored:
+    """A labelled image with left and right exchanged."""
+
+    sample: LabelledImage
+
+    @property
+    def name(self) -> str:
+        """What it is called in errors and files."""
+        return f"{self.sample.name} (mirrored)"
+
+    def read_image(self) -> NDArray[np.uint8]:
+        """The picture (H, W, 3)."""
+        return np.ascontiguousarray(self.sample.read_image()[:, ::-1])
+
+    def read_labels(self) -> NDArray[np.int64]:
+        """Label (H, W) of each pixel; −1 is void."""
+        return np.ascontiguousarray(self.sample.read_labels()[:, ::-1])
+
+
+def with_mirrored(samples: Sequence[LabelledImage]) -> list[LabelledImage]:
+    """The `samples`, each followed by its mirror image: twice as much to learn from."""
+    return [each for sample in samples for each in (sample, Mirrored(sample))]
+
+
 Dataset = ImageFolder | Sequence[LabelledImage] | Sequence[tuple[NDArray[np.uint8], NDArray[np.int64]]]
 
 

@@ -23,7 +23,7 @@ from neuralfactors.potentials import Potentials
 from neuralfactors.segmentation.describer import Describer
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.graphs import LabelledGraphs
-from neuralfactors.segmentation.samples import Dataset, to_samples
+from neuralfactors.segmentation.samples import Dataset, to_samples, with_mirrored
 from neuralfactors.vision import FeatureSettings, ImageGraph
 
 Picture = NDArray[np.uint8] | str | os.PathLike[str]
@@ -48,6 +48,8 @@ class Segmenter(BaseEstimator):
         for 12 images a step, or fewer where that leaves less than 20 steps an epoch.
     balance : float
         How much rare classes count: 0 by their area, 1 as much as frequent ones.
+    mirror : bool
+        Whether to learn from the mirror images too, where left and right mean nothing.
     classes : sequence of str
         Names of the labels where images come as arrays; None: "0", "1", ...
     cache : path
@@ -88,6 +90,7 @@ class Segmenter(BaseEstimator):
         *,
         estimator: StructuredEstimator | Pipeline | None = None,
         balance: float = 0.0,
+        mirror: bool = False,
         classes: Sequence[str] | None = None,
         cache: str | os.PathLike[str] | None = None,
         n_jobs: int = 1,
@@ -99,6 +102,7 @@ class Segmenter(BaseEstimator):
         self.features = features
         self.estimator = estimator
         self.balance = balance
+        self.mirror = mirror
         self.classes = classes
         self.cache = cache
         self.n_jobs = n_jobs
@@ -121,7 +125,7 @@ class Segmenter(BaseEstimator):
         """
         samples, classes = to_samples(dataset, split, self.classes)
         describer = self.describer(classes)
-        train = describer.learn(samples)
+        train = describer.learn(with_mirrored(samples) if self.mirror else samples)
         held = None
         if validation is not None:
             source = dataset if isinstance(validation, str) else validation

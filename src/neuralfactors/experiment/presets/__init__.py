@@ -29,7 +29,7 @@ class Preset:
     seeds: int  # how many a comparison runs
     final: Mapping[str, Any]  # splits and holdout, as in RunConfig, of the comparison
     tuning: Mapping[str, Any]  # those for choosing settings; they do without the test images
-    features: Mapping[str, Mapping[str, Any]]  # options, parameters and limits by kind
+    features: Mapping[str, Mapping[str, Any]]  # options, parameters, limits and mirror by kind
 
     @classmethod
     def read(cls, name: str) -> Preset:
@@ -47,7 +47,7 @@ class Preset:
         chosen = self.features[features]
         return RunConfig(
             data, tuple(rows), "compare", chosen["options"], chosen["parameters"], limits=chosen["limits"],
-            drop=tuple(self.drop), preset=self.name, **(self.tuning if tuning else self.final),
+            mirror=chosen["mirror"], drop=tuple(self.drop), preset=self.name, **(self.tuning if tuning else self.final),
         )  # fmt: skip
 
     def check(self, data: str) -> None:
