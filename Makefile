@@ -53,7 +53,7 @@ SANITIZER := LD_PRELOAD=$(call library,libasan.so):$(call library,libstdc++.so) 
 	ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1
 sanitize: $(READY)
 	$(call install_into,sanitize,-C cmake.define.NF_SANITIZE=ON -C install.strip=false)
-	$(SANITIZER) build/sanitize/venv/bin/python -m pytest tests/inference --hypothesis-profile=sanitize --capture=no
+	$(SANITIZER) build/sanitize/venv/bin/python -m pytest tests/inference tests/vision --hypothesis-profile=sanitize --capture=no
 
 fuzz: $(READY)
 	$(BIN)/python tests/inference/test_fuzz.py 100000

@@ -173,6 +173,22 @@ def test_a_changed_image_or_setting_is_computed_again(tmp_path, monkeypatch):
     assert counted.calls == 2 * len(IMAGES) + 1
 
 
+def test_settings_that_do_not_matter_change_nothing_in_the_cache(tmp_path, monkeypatch):
+    counted = Counted(monkeypatch)
+    builder = FeatureBuilder(SMALL, cache=tmp_path).fit(IMAGES)
+    builder.transform_many(IMAGES)
+    deaf = FeatureSettings(**SMALL.to_dict() | {"cnn_mirror": False, "surroundings": ()})  # words need no network
+    FeatureBuilder(deaf, cache=tmp_path).fit(IMAGES).transform_many(IMAGES)
+    assert counted.calls == len(IMAGES)
+    monkeypatch.setattr(builder_module, "learn_words", None)  # finer regions have the same words
+    FeatureBuilder(FeatureSettings(**SMALL.to_dict() | {"n_regions": 30}), cache=tmp_path).fit(IMAGES)
+
+
+def test_a_network_describes_finer_regions():
+    assert [FeatureSettings(kind).n_regions for kind in ("bow", "cnn", "bow+cnn")] == [300, 1000, 1000]
+    assert FeatureSettings("cnn", n_regions=50).n_regions == 50
+
+
 def test_a_damaged_cache_entry_is_rebuilt(tmp_path, builder, caplog):
     cached = FeatureBuilder(SMALL, cache=tmp_path).fit(IMAGES).transform_many(IMAGES)
     for path in tmp_path.rglob("*.bin"):
@@ -223,7 +239,8 @@ def test_misuse_is_refused():
     ("option", "message"),
     [
         ({"features": "hog"}, "features must be one of 'bow', 'cnn', 'bow\\+cnn', got 'hog'"),
-        ({"n_regions": 0}, "n_regions must be at least 1, got 0"),
+        ({"n_regions": -1}, "n_regions must be at least 1, got -1"),
+        ({"cnn_scale": -1.0}, "cnn_scale must be positive, or 0"),
         ({"compactness": 0.0}, "compactness must be positive"),
         ({"node_words": (60,)}, "node_words must be two positive numbers"),
         ({"edge_words": (0, 5)}, "edge_words must be two positive numbers"),

@@ -15,7 +15,23 @@ def test_maps_of_an_enlarged_image():
     fine, coarse = feature_maps(Pyramid(), smooth_picture((20, 30)), scale=2.0)
     assert fine.shape == (20, 30, 5)
     assert coarse.shape == (10, 15, 10)
-    assert [m.shape for m in feature_maps(Pyramid(), smooth_picture((20, 30)), n_maps=1)] == [(5, 8, 10)]
+    assert [m.shape for m in feature_maps(Pyramid(), smooth_picture((20, 30)), 1.0, n_maps=1)] == [(5, 8, 10)]
+
+
+@pytest.mark.parametrize("shape", [(20, 80), (1024, 1024)])
+def test_without_a_scale_every_image_has_as_many_pixels(shape):
+    coarse = feature_maps(Pyramid(), smooth_picture(shape), n_maps=1)[0]
+    assert coarse.shape[0] * coarse.shape[1] == (512 // 4) ** 2
+
+
+def test_maps_of_both_views_are_averaged():
+    picture, network = smooth_picture((32, 48)), Pyramid()
+    views = [feature_maps(network, view, scale=1.0) for view in (picture, picture[:, ::-1])]
+    both = feature_maps(network, picture, scale=1.0, mirror=True)
+    for one, other, mean in zip(*views, both, strict=True):
+        np.testing.assert_allclose(mean, (one + other[:, ::-1]) / 2, rtol=1e-5, atol=1e-6)
+    turned = feature_maps(network, picture[:, ::-1], scale=1.0, mirror=True)
+    np.testing.assert_allclose(turned[0][:, ::-1], both[0], rtol=1e-5, atol=1e-6)
 
 
 def test_means_are_those_of_the_interpolated_map():

@@ -50,6 +50,10 @@ CacheFolder = Annotated[
 Mirror = Annotated[
     bool | None, typer.Option("--mirror/--no-mirror", help="Learn from mirror images too.", show_default="no-mirror")
 ]
+Regions = Annotated[
+    int | None,
+    typer.Option(min=1, help="Regions an image is divided into.", show_default="300, or 1000 with CNN features"),
+]
 Void = Annotated[list[str] | None, typer.Option("--void", metavar="CLASS", help="Class that counts as void; repeat.")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="CLASS", help="Class not to learn; repeat.")]
 Settings = Annotated[

@@ -15,6 +15,7 @@ from neuralfactors.cli.app import (
     Drop,
     Jobs,
     Mirror,
+    Regions,
     Settings,
     Void,
     cache_folder,
@@ -36,7 +37,6 @@ PresetOption = Annotated[
     typer.Option("--preset", help="The paper's set that DATA is: msrc21, kitti or siftflow; gives all settings."),
 ]
 Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn; with a preset, bow or cnn, its second setting.")]
-Regions = Annotated[int | None, typer.Option(min=1, help="Regions an image is divided into.", show_default="300")]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25")]
 Limit = Annotated[
     list[str] | None,
@@ -174,7 +174,7 @@ def _config(
 
     if preset:
         return preset.config(str(data), features, rows, tuning=tuning)
-    options = {"features": features, "n_regions": 300}
+    options = {"features": features}
     return RunConfig(str(data), tuple(rows), "compare", options, test_split="test")
 
 

@@ -13,6 +13,7 @@ from neuralfactors.cli.app import (
     Dask,
     Drop,
     Jobs,
+    Regions,
     Void,
     cache_folder,
     command,
@@ -47,7 +48,7 @@ def convert(
 def prepare(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Folder with images/, labels/ and classes.txt.")],
     features: Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")] = "bow",
-    regions: Annotated[int, typer.Option(min=1, help="Regions an image is divided into.")] = 300,
+    regions: Regions = None,
     split: Annotated[str, typer.Option(help="What words are learnt from.")] = "train",
     void: Void = None,
     drop: Drop = None,
@@ -61,8 +62,8 @@ def prepare(
     from neuralfactors.experiment import Means, RunConfig, fill_cache
 
     config = RunConfig(
-        str(data), features={"features": features, "n_regions": regions}, train_split=split, void=tuple(void or ()),
-        drop=tuple(drop or ()), seed=seed,
+        str(data), features={"features": features, "n_regions": regions or 0}, train_split=split,
+        void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     folder = cache_folder(cache)
     count = fill_cache(config, Means(folder, jobs, dask, progress()))

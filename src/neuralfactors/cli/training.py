@@ -17,6 +17,7 @@ from neuralfactors.cli.app import (
     Interrupted,
     Jobs,
     Mirror,
+    Regions,
     Settings,
     Void,
     cache_folder,
@@ -64,7 +65,7 @@ def train(
     out: Out,
     method: Annotated[str, typer.Option(help="Row of the paper's table.")] = "int+nrl",
     features: Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")] = "bow",
-    regions: Annotated[int, typer.Option(min=1, help="Regions an image is divided into.")] = 300,
+    regions: Regions = None,
     epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25")] = None,
     balance: Annotated[float, typer.Option(min=0, max=1, help="0: classes count by area; 1: all the same.")] = 0.0,
     split: Annotated[str, typer.Option(help="What to learn from; join several by +.")] = "train",
@@ -85,7 +86,7 @@ def train(
     merged = merge_parameters(*layers, every_row([row_name(method)], max_iter=epochs))
     parameters = {row: changes for row, changes in merged.items() if row in ("*", row_name(method))}
     config = RunConfig(
-        str(data), (method,), "train", {"features": features, "n_regions": regions}, parameters, balance,
+        str(data), (method,), "train", {"features": features, "n_regions": regions or 0}, parameters, balance,
         split, validate, validate, mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     _train(config, out, Means(cache_folder(cache), jobs, dask, progress()))

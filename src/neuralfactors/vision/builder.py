@@ -79,7 +79,7 @@ class FeatureBuilder:
             self.words_ = self._learn(images)
             return self
         store = Cache(self.cache)
-        key = content_key("words", features.VERSION, self.settings.to_dict(), [image_key(source) for source in images])
+        key = content_key("words", features.VERSION, self.settings.of_words, [image_key(source) for source in images])
         kept = store.get(key)
         self.words_ = self._learn(images) if kept is None else kept
         if kept is None:
@@ -138,7 +138,7 @@ class FeatureBuilder:
     def _identity(self) -> str:
         network = "" if self.backbone is None else fingerprint(self.backbone)
         words = [content_key(name, array) for name, array in sorted(self._words().items())]
-        return content_key("graph", features.VERSION, self.settings.to_dict(), network, words)
+        return content_key("graph", features.VERSION, self.settings.of_graphs, network, words)
 
 
 class CachedGraphs(Sequence[ImageGraph]):

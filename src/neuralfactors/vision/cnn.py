@@ -16,15 +16,28 @@ from neuralfactors.vision.layout import region_areas
 Maps = list[NDArray[np.float32]]  # each (h, w, C), finest first
 
 
-def feature_maps(network: nn.Module, image: NDArray[np.uint8], scale: float = 1.0, n_maps: int = 3) -> Maps:
-    """The `n_maps` coarsest feature maps, each (h, w, C), of `image` (H, W, 3) enlarged by `scale`."""
+SIDE = 512  # of the square that has as many pixels as a network sees of an image whose scale is left open
+
+
+def feature_maps(
+    network: nn.Module, image: NDArray[np.uint8], scale: float = 0.0, n_maps: int = 3, *, mirror: bool = False
+) -> Maps:
+    """The `n_maps` coarsest feature maps, each (h, w, C), of `image` (H, W, 3) enlarged by `scale`.
+
+    A `scale` of 0 gives the image 512² pixels. With `mirror` they are the means of the maps of the image and of those
+    of its mirror image, turned back.
+    """
     pixels = torch.from_numpy(np.array(image.transpose(2, 0, 1), dtype=np.float32) / 255)[None]
+    scale = scale or SIDE / (image.shape[0] * image.shape[1]) ** 0.5
     size = [max(1, round(n * scale)) for n in image.shape[:2]]
     device = next((parameter.device for parameter in network.parameters()), pixels.device)
     with torch.inference_mode():
         if size != list(image.shape[:2]):
-            pixels = interpolate(pixels, size=size, mode="bilinear", align_corners=False)
+            pixels = interpolate(pixels, size=size, mode="bilinear", align_corners=False, antialias=scale < 1)
         maps = list(network(pixels.to(device)))[-n_maps:]
+        if mirror:
+            turned = list(network(pixels.flip(-1).to(device)))[-n_maps:]
+            maps = [(one + two.flip(-1)) / 2 for one, two in zip(maps, turned, strict=True)]
     return [np.ascontiguousarray(m[0].permute(1, 2, 0).cpu().numpy()) for m in maps]
 
 

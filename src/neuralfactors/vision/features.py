@@ -19,7 +19,7 @@ from neuralfactors.vision.regions import check_image, find_regions
 from neuralfactors.vision.settings import FeatureSettings
 from neuralfactors.vision.words import nearest_word, to_pixels, word_histograms
 
-VERSION = 1  # of what these functions compute: raise it when a result changes, so that caches are filled anew
+VERSION = 2  # of what these functions compute: raise it when a result changes, so that caches are filled anew
 WORD_KINDS = ("gradient", "colour")
 SAMPLE_CELLS, SAMPLE_PIXELS = (
     4,
@@ -107,9 +107,9 @@ def _cnn_columns(
     settings: FeatureSettings,
     network: nn.Module,
 ) -> list[NDArray[np.float32]]:
-    maps = feature_maps(network, image, settings.cnn_scale, settings.cnn_maps)
+    maps = feature_maps(network, image, settings.cnn_scale, settings.cnn_maps, mirror=settings.cnn_mirror)
     columns = [region_means(maps, regions)]
     if settings.surroundings:
-        sides = [side * region_spacing(regions) for side in settings.surroundings]
+        sides = [side * regions.size**0.5 for side in settings.surroundings]
         columns.append(window_means(maps[-1], centres, sides, regions.shape))
     return columns

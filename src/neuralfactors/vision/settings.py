@@ -7,17 +7,22 @@ from dataclasses import dataclass
 from typing import Any
 
 KINDS = ("bow", "cnn", "bow+cnn")
+WORD_REGIONS, CNN_REGIONS = 300, 1000
+OF_WORDS = ("stride", "radius", "node_words", "edge_words", "max_side", "random_state")
+OF_CNN = ("backbone", "cnn_scale", "cnn_mirror", "cnn_maps", "surroundings")
 
 
 @dataclass(frozen=True)
 class FeatureSettings:
-    """Options of `FeatureBuilder`; the defaults are the paper's: 90-D bags of words, 32-D edges, about 300 regions.
+    """Options of `FeatureBuilder`; for bags of words the defaults are the paper's: 90-D, 32-D edges, about 300 regions.
 
     Parameters
     ----------
     features : "bow", "cnn" or "bow+cnn"
         What describes a region: bags of words, averages of a network's feature maps, or both.
-    n_regions, compactness, min_area
+    n_regions : int
+        Regions of an image. 0: 300 for bags of words; 1000 with CNN features, which can be had of finer regions.
+    compactness, min_area
         See `find_regions`.
     stride, radius : int
         Lattice and size of the DAISY descriptors, in pixels.
@@ -32,12 +37,15 @@ class FeatureSettings:
     backbone : str
         The network of CNN features, see `load_backbone`.
     cnn_scale : float
-        How much the image is enlarged for the network.
+        How much the image is enlarged for the network. 0: so that it has 512² pixels, about twice the size at which
+        the networks learnt whole pictures.
+    cnn_mirror : bool
+        Whether the network sees the image mirrored too, and both views are averaged.
     cnn_maps : int
         How many of the network's feature maps are averaged over a region, coarsest first.
     surroundings : tuple of float
-        Sides of squares around a region, in mean distances of regions, over which the coarsest map is averaged too;
-        ``()``: none. On MSRC-21 these two gain a unary network one point by pixels and two by classes.
+        Sides of squares around a region, where 1 is that of a square as large as the image, over which the coarsest
+        map is averaged too; ``()``: none. On MSRC-21 they gain a unary network one point by pixels and two by classes.
     max_side : int
         Larger images are reduced to this before anything else; the labels are painted at full size again.
     random_state : int
@@ -45,7 +53,7 @@ class FeatureSettings:
     """
 
     features: str = "bow"
-    n_regions: int = 300
+    n_regions: int = 0
     compactness: float = 30.0
     min_area: float = 0.0
     stride: int = 4
@@ -55,21 +63,25 @@ class FeatureSettings:
     root: bool = True
     position: bool = False
     backbone: str = "efficientnet-lite2"
-    cnn_scale: float = 2.0
+    cnn_scale: float = 0.0
+    cnn_mirror: bool = True
     cnn_maps: int = 3
-    surroundings: tuple[float, ...] = (4.0, 12.0)
+    surroundings: tuple[float, ...] = (0.23, 0.7)
     max_side: int = 1024
     random_state: int = 0
 
     def __post_init__(self) -> None:
         if self.features not in KINDS:
             raise ValueError(f"features must be one of {', '.join(map(repr, KINDS))}, got {self.features!r}")
+        if self.n_regions == 0:
+            object.__setattr__(self, "n_regions", CNN_REGIONS if self.uses_cnn else WORD_REGIONS)
         for name in ("n_regions", "stride", "radius", "cnn_maps", "max_side"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
-        for name in ("compactness", "cnn_scale"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, got {getattr(self, name)}")
+        if not self.compactness > 0:
+            raise ValueError(f"compactness must be positive, got {self.compactness}")
+        if not self.cnn_scale >= 0:
+            raise ValueError(f"cnn_scale must be positive, or 0 for a fixed number of pixels, got {self.cnn_scale}")
         for name in ("node_words", "edge_words"):
             numbers = tuple(getattr(self, name))
             if len(numbers) != 2 or min(numbers) < 1:
@@ -82,7 +94,7 @@ class FeatureSettings:
         """The paper's second setting: 1000 regions, small ones merged, position, bags of words and CNN features."""
         second: dict[str, Any] = {
             "features": "bow+cnn",
-            "n_regions": 1000,
+            "n_regions": CNN_REGIONS,
             "min_area": 0.5,
             "position": True,
         }
@@ -97,6 +109,17 @@ class FeatureSettings:
     def uses_cnn(self) -> bool:
         """Whether nodes are described by a network."""
         return self.features != "bow"
+
+    @property
+    def of_words(self) -> dict[str, Any]:
+        """Those of the options that words depend on."""
+        return {name: value for name, value in self.to_dict().items() if name in OF_WORDS}
+
+    @property
+    def of_graphs(self) -> dict[str, Any]:
+        """Those of the options that the graph of an image depends on when the words are given."""
+        unused = {"random_state"} if self.uses_cnn else {"random_state", *OF_CNN}
+        return {name: value for name, value in self.to_dict().items() if name not in unused}
 
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON can hold them; ``FeatureSettings(**settings.to_dict())`` is the way back."""
