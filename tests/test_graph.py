@@ -92,14 +92,14 @@ def test_batch_fills_in_missing_node_weights():
     [
         ([], "X must hold at least one Graph, got none"),
         ([path(), np.ones((2, 2))], "X must hold neuralfactors.Graph objects, got ndarray at position 1"),
-        ([path(), path(n_features=3)], "node_features of graph 1 has 3 columns, but that of graph 0 has 2"),
+        ([path(), path(n_features=3)], "graph 1 has 3 columns of node_features, but graph 0 has 2"),
         (
             [Graph(np.ones((1, 2))), path(), path(n_edge_features=2)],
-            "edge_features of graph 2 has 2 columns, .* graph 1 has 1",
+            "graph 2 has 2 columns of edge_features, but graph 1 has 1",
         ),
         (
             [path(), Graph(np.ones((3, 2)), [[0, 1, 2]], [[1.0]])],
-            "edges of graph 1 join 3 nodes, but those of graph 0 join 2",
+            "graph 1 has 3 nodes in an edge, but graph 0 has 2",
         ),
     ],
 )

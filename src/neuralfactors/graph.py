@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -15,8 +14,25 @@ from torch import Tensor
 VOID = -1  # the label of a node that has none: it carries no loss
 
 
+class _Counted:
+    """What a graph and a batch of them count alike."""
+
+    node_features: Any
+    edges: Any
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, V; in a batch, of all graphs together."""
+        return len(self.node_features)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of interactions, E; in a batch, of all graphs together."""
+        return len(self.edges)
+
+
 @dataclass(frozen=True, eq=False, init=False)
-class Graph:
+class Graph(_Counted):
     """One sample: V nodes and E interactions, with their features.
 
     Parameters
@@ -64,16 +80,6 @@ class Graph:
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "edge_features", edge_features)
         object.__setattr__(self, "node_weight", node_weight)
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes, V."""
-        return len(self.node_features)
-
-    @property
-    def n_edges(self) -> int:
-        """Number of interactions, E."""
-        return len(self.edges)
 
     @property
     def order(self) -> int:
@@ -144,7 +150,7 @@ class Graph:
 
 
 @dataclass(frozen=True, eq=False)
-class GraphBatch:
+class GraphBatch(_Counted):
     """G graphs as one disconnected graph of torch tensors; node numbers are those of the batch."""
 
     node_features: Tensor  # (V, D)
@@ -191,30 +197,14 @@ class GraphBatch:
         return len(self.node_ptr) - 1
 
     @property
-    def n_nodes(self) -> int:
-        """Number of nodes of all graphs together, V."""
-        return len(self.node_features)
-
-    @property
-    def n_edges(self) -> int:
-        """Number of interactions of all graphs together, E."""
-        return len(self.edges)
-
-    @cached_property
     def sizes(self) -> list[int]:
         """Number of nodes of every graph."""
         return self.node_ptr.diff().tolist()
 
     def to(self, device: torch.device | str) -> GraphBatch:
         """The batch with its tensors on `device`; the pointers stay on the CPU, where inference reads them."""
-        weight = None if self.node_weight is None else self.node_weight.to(device)
-        return replace(
-            self,
-            node_features=self.node_features.to(device),
-            edges=self.edges.to(device),
-            edge_features=self.edge_features.to(device),
-            node_weight=weight,
-        )
+        moved = {name: getattr(self, name) for name in ("node_features", "edges", "edge_features", "node_weight")}
+        return replace(self, **{name: value.to(device) for name, value in moved.items() if value is not None})
 
 
 def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
@@ -222,34 +212,21 @@ def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
 
     A graph without edges agrees with any edge features and any order. One pass, so that `graphs` may be read lazily.
     """
-    n_node_features, first = None, None
+    nodes, edges, order = "columns of node_features", "columns of edge_features", "nodes in an edge"
+    seen: dict[str, tuple[int, int]] = {}  # what is counted -> the count, and the first graph that has it
     for n, graph in enumerate(graphs):
         if not isinstance(graph, Graph):
             raise ValueError(f"X must hold neuralfactors.Graph objects, got {type(graph).__name__} at position {n}")
-        width = graph.node_features.shape[1]
-        if n_node_features is None:
-            n_node_features = width
-        if width != n_node_features:
-            raise ValueError(
-                f"node_features of graph {n} has {width} columns, but that of graph 0 has {n_node_features}"
-            )
+        counts = {nodes: graph.node_features.shape[1]}
         if graph.n_edges:
-            shape = (graph.edge_features.shape[1], graph.order)
-            first = first or (n, *shape)
-            _check_same_edges(n, shape, first)
-    if n_node_features is None:
+            counts |= {edges: graph.edge_features.shape[1], order: graph.order}
+        for what, count in counts.items():
+            expected, first = seen.setdefault(what, (count, n))
+            if count != expected:
+                raise ValueError(f"graph {n} has {count} {what}, but graph {first} has {expected}")
+    if not seen:
         raise ValueError("X must hold at least one Graph, got none")
-    _, n_edge_features, order = first or (0, 0, 2)
-    return n_node_features, n_edge_features, order
-
-
-def _check_same_edges(n: int, shape: tuple[int, int], first: tuple[int, int, int]) -> None:
-    if shape[0] != first[1]:
-        raise ValueError(
-            f"edge_features of graph {n} has {shape[0]} columns, but that of graph {first[0]} has {first[1]}"
-        )
-    if shape[1] != first[2]:
-        raise ValueError(f"edges of graph {n} join {shape[1]} nodes, but those of graph {first[0]} join {first[2]}")
+    return seen[nodes][0], seen.get(edges, (0,))[0], seen.get(order, (2,))[0]
 
 
 def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int64]:

@@ -81,9 +81,13 @@ def n_slack(
 
 def _reoptimise(sets: WorkingSets, enough: float, max_passes: int = 5) -> None:
     # Constraints are cheap and passes are not: better to look for the next ones than to solve for these to the end.
+    active = list(range(len(sets.blocks)))
     for _ in range(max_passes):
-        if sum(sets.solve_block(n) for n in range(len(sets.blocks))) <= enough:
+        gaps = [sets.solve_block(n) for n in active]
+        if sum(gaps) <= enough:
             break
+        # Samples whose share of the gap is small are left for the next round.
+        active = [n for n, gap in zip(active, gaps, strict=True) if gap > enough / len(gaps)]
     for n in range(len(sets.blocks)):
         sets.prune(n)  # what carries no weight now is found again if it ever should
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from itertools import pairwise
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 import torch
@@ -29,6 +31,25 @@ class Decoded:
         return np.maximum(self.bound - self.score, 0.0)
 
 
+class Arrays(NamedTuple):
+    """Potentials of a batch as inference takes them."""
+
+    unary: NDArray[Any]  # (V, L)
+    interaction: NDArray[Any]  # (E, L, L), or (E, L, ..., L) with Q label axes
+    edges: NDArray[np.int64]  # (E, Q)
+    node_ptr: NDArray[np.int64]  # (G + 1,)
+    edge_ptr: NDArray[np.int64]  # (G + 1,)
+
+    def with_factors(self) -> Iterator[dict[str, Any]]:
+        """Arguments of `solve`, graph by graph, which takes interactions of higher order as a list of factors."""
+        n_labels = self.unary.shape[1]
+        no_edges = np.zeros((0, n_labels, n_labels), self.unary.dtype), np.zeros((0, 2), np.int64)
+        for nodes, rows in zip(pairwise(self.node_ptr), pairwise(self.edge_ptr), strict=True):
+            factors = [(tuple((self.edges[e] - nodes[0]).tolist()), self.interaction[e]) for e in range(*rows)]
+            unary, (interaction, edges) = self.unary[slice(*nodes)], no_edges
+            yield {"unary": unary, "interaction": interaction, "edges": edges, "factors": factors}
+
+
 @dataclass(frozen=True)
 class Decoder:
     """Maximiser of potentials: call it with Potentials, get Decoded.
@@ -48,51 +69,30 @@ class Decoder:
 
     def __call__(self, potentials: Potentials) -> Decoded:
         """The labelling of highest score that the method finds, for every graph of the batch."""
-        labels, score, bound, optimal = self.decode(
-            _to_numpy(potentials.unary),
-            _to_numpy(potentials.interaction),
-            potentials.edges.cpu().contiguous().numpy(),
-            potentials.node_ptr.numpy(),
-            potentials.edge_ptr.numpy(),
+        found = self.decode(
+            Arrays(
+                _to_numpy(potentials.unary),
+                _to_numpy(potentials.interaction),
+                potentials.edges.cpu().contiguous().numpy(),
+                potentials.node_ptr.numpy(),
+                potentials.edge_ptr.numpy(),
+            )
         )
-        return Decoded(torch.from_numpy(labels).to(potentials.unary.device), score, bound, optimal)
+        return replace(found, labels=found.labels.to(potentials.unary.device))
 
-    def decode(
-        self,
-        unary: NDArray[Any],
-        interaction: NDArray[Any],
-        edges: NDArray[np.int64],
-        node_ptr: NDArray[np.int64],
-        edge_ptr: NDArray[np.int64],
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        """Labels, and score, bound and proof of every graph, from the arrays of a batch."""
-        if edges.shape[1] != 2:
-            return self._decode_higher_order(unary, interaction, edges, node_ptr, edge_ptr)
-        found = solve_batch(unary, interaction, edges, node_ptr, edge_ptr, n_threads=self.n_threads, **self._options)
-        return found.labels, found.score, found.bound, np.asarray(found.status) == "optimal"
-
-    @property
-    def _options(self) -> dict[str, Any]:
-        return {"method": self.method, "tol": self.tol, "random_state": self.random_state, "max_iter": self.max_iter}
-
-    def _decode_higher_order(
-        self,
-        unary: NDArray[Any],
-        interaction: NDArray[Any],
-        edges: NDArray[np.int64],
-        node_ptr: NDArray[np.int64],
-        edge_ptr: NDArray[np.int64],
-    ) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64], NDArray[np.bool_]]:
-        # Inference takes factors of higher order one graph at a time, as a list beside the edges.
-        no_tables = np.zeros((0, unary.shape[1], unary.shape[1]), dtype=unary.dtype)
-        no_edges = np.zeros((0, 2), dtype=np.int64)
-        results = []
-        for g in range(len(node_ptr) - 1):
-            start, rows = node_ptr[g], range(edge_ptr[g], edge_ptr[g + 1])
-            factors = [(tuple((edges[e] - start).tolist()), interaction[e]) for e in rows]
-            results.append(solve(unary[start : node_ptr[g + 1]], no_tables, no_edges, factors=factors, **self._options))
-        return (
-            np.concatenate([result.labels for result in results]),
+    def decode(self, arrays: Arrays) -> Decoded:
+        """The same from numpy arrays, with labels on the CPU."""
+        options: dict[str, Any] = {
+            "method": self.method, "tol": self.tol, "random_state": self.random_state, "max_iter": self.max_iter,
+        }  # fmt: skip
+        if arrays.edges.shape[1] == 2:
+            found = solve_batch(*arrays, n_threads=self.n_threads, **options)
+            return Decoded(
+                torch.from_numpy(found.labels), found.score, found.bound, np.asarray(found.status) == "optimal"
+            )
+        results = [solve(**problem, **options) for problem in arrays.with_factors()]
+        return Decoded(
+            torch.from_numpy(np.concatenate([result.labels for result in results])),
             np.array([result.score for result in results]),
             np.array([result.bound for result in results]),
             np.array([result.status == "optimal" for result in results]),
