@@ -57,8 +57,8 @@ def measure_agreement(report: harness.Report, problem: Problem, C: float, quick:
     n_graphs = len(problem[0])
     learners = {
         "Frank-Wolfe": FrankWolfeSVM(C, tol=2e-4, n_threads=1),
-        "cutting plane, N slacks": CuttingPlaneSVM(C, tol=5e-4, n_threads=1),
-        "cutting plane, 1 slack": CuttingPlaneSVM(C, slack="1", tol=5e-4, max_iter=1000, n_threads=1),
+        "cutting plane, N-slack": CuttingPlaneSVM(C, tol=5e-4, n_threads=1),
+        "cutting plane, 1-slack": CuttingPlaneSVM(C, slack="1", tol=5e-4, max_iter=1000, n_threads=1),
         "subgradient": subgradient(C, n_graphs, 8, 30 if quick else 120),
     }
     case, reached, bounds = f"letters, {n_graphs} words", {}, []
@@ -70,9 +70,9 @@ def measure_agreement(report: harness.Report, problem: Problem, C: float, quick:
         bounds += [record["dual"] for record in learner.history_[-1:] if "dual" in record]
     lowest = min(reached.values())
     report.measured(case, "best objective", lowest)
-    report.measured(case, "its distance to the best lower bound, %", 100 * (lowest / max(bounds) - 1))
+    report.measured(case, "its distance to the lower bound, %", 100 * (lowest / max(bounds) - 1))
     for name, value in reached.items():
-        report.at_most(case, f"{name}, above the best objective, %", 100 * (value / lowest - 1), 0.1)
+        report.at_most(case, f"{name}, % above the best", 100 * (value / lowest - 1), 0.1)
 
 
 def choose(candidates: Sequence[StructuralSVM], train: Problem, seed: int = 0) -> StructuralSVM:

