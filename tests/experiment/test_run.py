@@ -10,7 +10,7 @@ from sklearn.pipeline import Pipeline
 from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, UnaryClassifier
 from neuralfactors.experiment import ROWS, VARIANTS, Means, RunConfig, RunFolder, build_row, resume, row_name, run
-from neuralfactors.segmentation import Segmenter
+from neuralfactors.segmentation import WITH_CNN, Segmenter
 
 
 def read(path):
@@ -73,11 +73,11 @@ def test_changes_reach_the_estimators(config):
     assert build_row("unary", common, 3).learning_rate == 0.5
 
 
-def test_interactions_are_held_back_beside_cnn_features():
+def test_cnn_features_have_settings_of_their_own():
     config = RunConfig("x", ("int+nrl", "SGD"), features={"features": "bow+cnn"})
-    assert build_row("int+nrl", config, 3).interaction_C < build_row("int+nrl", config, 3).C
-    assert build_row("SGD", config, 3)[1].interaction_C is None
-    assert build_row("int+nrl", RunConfig("x"), 3).interaction_C is None
+    chosen = build_row("int+nrl", config, 3).get_params()
+    assert {name: chosen[name] for name in WITH_CNN} == WITH_CNN
+    assert build_row("SGD", config, 3)[1].dropout == build_row("int+nrl", RunConfig("x"), 3).dropout == 0.0
 
 
 def test_row_names():

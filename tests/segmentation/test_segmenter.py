@@ -116,15 +116,27 @@ def test_own_network(scenes):
     assert segmenter.predict(scenes[4][0]).shape == (48, 64)
 
 
-@pytest.mark.parametrize(("n_images", "batch_size"), [(276, 12), (40, 2), (3, 1)])
-def test_default_estimator(n_images, batch_size):
+@pytest.mark.parametrize(("n_images", "batch_size", "pretrain"), [(276, 12, 0), (40, 2, 10), (3, 1, 10)])
+def test_default_estimator(n_images, batch_size, pretrain):
     classes = Classes((ClassEntry(0, "a"), ClassEntry(1, "b")))
     segmenters = {features: Segmenter(features) for features in ("bow", "cnn")}
     found = {name: s._new_stages(s.describer(classes), None, n_images)[0] for name, s in segmenters.items()}
-    assert {(stage.unary_hidden, stage.interaction_hidden) for stage in found.values()} == {((256,), (512,))}
     assert {stage.batch_size for stage in found.values()} == {batch_size}
-    assert found["bow"].interaction_C is None
-    assert found["cnn"].interaction_C < found["cnn"].C  # what is seen well must not be overruled
+    assert (found["bow"].pretrain, found["bow"].dropout) == (pretrain, 0.0)
+    assert found["cnn"].pretrain > 0
+    assert found["cnn"].dropout > 0
+
+
+@pytest.mark.parametrize(
+    ("features", "balance", "expected"), [("bow", None, 0.0), ("cnn", None, 0.5), ("cnn", 1.0, 1.0)]
+)
+def test_balance(features, balance, expected):
+    scenes = make_scenes(2, shape=(48, 64))
+    settings = FeatureSettings(features, n_regions=30, cnn_maps=1)
+    segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), balance=balance, backbone=Pyramid())
+    weight = segmenter.fit(scenes).stages_[0].class_weight
+    train = segmenter.describer_.describe([ArraySample("", *scene) for scene in scenes])
+    np.testing.assert_array_equal(weight, train.class_weight(segmenter.describer_.n_labels, expected))
 
 
 def test_evaluation_counts_pixels(fitted, scenes):

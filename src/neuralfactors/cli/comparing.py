@@ -171,11 +171,12 @@ def _config(
     data: Path, preset: Preset | None, features: str, rows: Sequence[str], *, tuning: bool = False
 ) -> RunConfig:
     from neuralfactors.experiment import RunConfig
+    from neuralfactors.segmentation import default_balance
 
     if preset:
         return preset.config(str(data), features, rows, tuning=tuning)
-    options = {"features": features}
-    return RunConfig(str(data), tuple(rows), "compare", options, test_split="test")
+    options, balance = {"features": features}, default_balance(features)
+    return RunConfig(str(data), tuple(rows), "compare", options, balance=balance, test_split="test")
 
 
 def _changed(

@@ -66,8 +66,13 @@ def train(
     method: Annotated[str, typer.Option(help="Row of the paper's table.")] = "int+nrl",
     features: Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")] = "bow",
     regions: Regions = None,
-    epochs: Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25")] = None,
-    balance: Annotated[float, typer.Option(min=0, max=1, help="0: classes count by area; 1: all the same.")] = 0.0,
+    epochs: Annotated[
+        int | None, typer.Option(min=1, help="Passes over the images.", show_default="25, or 12 with CNN")
+    ] = None,
+    balance: Annotated[
+        float | None,
+        typer.Option(min=0, max=1, help="0: classes count by area; 1: the same.", show_default="0, or 0.5 with CNN"),
+    ] = None,
     split: Annotated[str, typer.Option(help="What to learn from; join several by +.")] = "train",
     validate: Annotated[str, typer.Option(help="Split to follow and judge the training by.")] = "val",
     mirror: Mirror = None,
@@ -81,7 +86,9 @@ def train(
 ) -> None:
     """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
     from neuralfactors.experiment import Means, RunConfig, every_row, merge_parameters, read_settings, row_name
+    from neuralfactors.segmentation import default_balance
 
+    balance = default_balance(features) if balance is None else balance
     layers = [read_settings(path) for path in settings or ()]
     merged = merge_parameters(*layers, every_row([row_name(method)], max_iter=epochs))
     parameters = {row: changes for row, changes in merged.items() if row in ("*", row_name(method))}

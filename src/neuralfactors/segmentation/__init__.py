@@ -5,7 +5,7 @@ from neuralfactors.segmentation.evaluation import Evaluation, evaluate, mean_int
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.graphs import LabelledGraphs
 from neuralfactors.segmentation.samples import ArraySample, LabelledImage
-from neuralfactors.segmentation.segmenter import INTEGRATED, WITH_CNN, Segmenter
+from neuralfactors.segmentation.segmenter import INTEGRATED, WITH_CNN, Segmenter, default_balance
 
 __all__ = [
     "INTEGRATED",
@@ -17,6 +17,7 @@ __all__ = [
     "LabelledGraphs",
     "LabelledImage",
     "Segmenter",
+    "default_balance",
     "evaluate",
     "mean_interaction",
 ]

@@ -29,10 +29,20 @@ from neuralfactors.vision import FeatureSettings, ImageGraph
 Picture = NDArray[np.uint8] | str | os.PathLike[str]
 
 # Chosen on validation images of MSRC-21; `neuralfactors train` uses them too.
-INTEGRATED: dict[str, Any] = {"C": 100.0, "learning_rate": 1e-3, "max_iter": 25, "batch_size": "auto", "keep": "last"}
-# CNN features tell classes apart so well that interactions must be held back, or they overrule what is right.
-WITH_CNN: dict[str, Any] = {"C": 1.0, "interaction_C": 0.1}
+INTEGRATED: dict[str, Any] = {
+    "C": 100.0, "learning_rate": 1e-3, "pretrain": "auto", "max_iter": 25, "batch_size": "auto", "keep": "last"
+}  # fmt: skip
+# CNN features tell the training images' classes apart without any context. Dropout makes the unary factor as unsure of
+# them as it will be of new images, so that interactions learn to help where help is needed: without it they do not.
+WITH_CNN: dict[str, Any] = {"C": 10.0, "activation": "relu", "dropout": 0.5, "pretrain": 12, "max_iter": 12}
+CNN_BALANCE = 0.5
 MAX_BATCH, STEPS = 12, 20  # "auto": so many images a step at most, and where there are few, so many steps an epoch
+FEW_IMAGES, PRETRAIN = 50, 10  # "auto": with fewer images, the unary factor learns alone first, for so many epochs
+
+
+def default_balance(features: str) -> float:
+    """How much rare classes count where nobody says: "bow" leaves nothing to spare for them, a network does."""
+    return 0.0 if features == "bow" else CNN_BALANCE
 
 
 class Segmenter(BaseEstimator):
@@ -45,9 +55,10 @@ class Segmenter(BaseEstimator):
     estimator : estimator or Pipeline
         What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
         training. None: a `StructuralSVM` with neural factors, trained as a whole. ``batch_size="auto"`` in it stands
-        for 12 images a step, or fewer where that leaves less than 20 steps an epoch.
+        for 12 images a step, or fewer where that leaves less than 20 steps an epoch; ``pretrain="auto"``, for 10
+        epochs where there are fewer than 50 images, else none.
     balance : float
-        How much rare classes count: 0 by their area, 1 as much as frequent ones.
+        How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN features.
     mirror : bool
         Whether to learn from the mirror images too, where left and right mean nothing.
     classes : sequence of str
@@ -89,7 +100,7 @@ class Segmenter(BaseEstimator):
         features: str | FeatureSettings = "bow",
         *,
         estimator: StructuredEstimator | Pipeline | None = None,
-        balance: float = 0.0,
+        balance: float | None = None,
         mirror: bool = False,
         classes: Sequence[str] | None = None,
         cache: str | os.PathLike[str] | None = None,
@@ -136,7 +147,8 @@ class Segmenter(BaseEstimator):
     def fit_graphs(self, describer: Describer, train: LabelledGraphs, validation: LabelledGraphs | None = None) -> Self:
         """Learn from images that `describer` has described already, so that several models share that work."""
         self.describer_ = describer
-        weight = train.class_weight(describer.n_labels, self.balance)
+        balance = default_balance(describer.builder.settings.features) if self.balance is None else self.balance
+        weight = train.class_weight(describer.n_labels, balance)
         X = train.X
         held = None if validation is None else validation.X
         self.stages_: list[StructuredEstimator] = []
@@ -259,6 +271,8 @@ class Segmenter(BaseEstimator):
                 common["class_weight"] = class_weight
             if known.get("batch_size") == "auto":
                 common["batch_size"] = min(MAX_BATCH, max(1, round(n_images / STEPS)))
+            if known.get("pretrain") == "auto":
+                common["pretrain"] = PRETRAIN if n_images < FEW_IMAGES else 0
             stage.set_params(**{name: value for name, value in common.items() if name in known})
         return stages
 
