@@ -210,9 +210,11 @@ def megabytes(entry: str) -> float:
 
 
 def measure_memory(report: harness.Report, quick: bool) -> None:
-    few, many = (12, 24) if quick else (50, 200)
-    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:  # the same number of steps for both
-        small, large = pool.starmap(working_memory, [(few, 2 * many // few), (many, 2)], chunksize=1)
+    few, many, repeats = (12, 24, 1) if quick else (50, 200, 3)
+    settings = [(few, 2 * many // few), (many, 2)] * repeats  # the same number of steps for both
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        peaks = pool.starmap(working_memory, settings, chunksize=1)
+    small, large = min(peaks[::2]), min(peaks[1::2])  # what the allocator keeps for itself varies
     report.measured("memory", f"MB beyond the data, {few} graphs", small)
     report.measured("memory", f"MB beyond the data, {many} graphs", large)
     report.at_most("memory", f"growth from {few} to {many} graphs", large / small, 1.2)
