@@ -59,7 +59,8 @@ def add_run(results, run):
         if row["pixel"] is None:
             print(f"{run}: {row['row']} is left out: it has no figures")
             continue
-        common = {"classes": figures["classes"], "n_train_available": figures["n_train"], "options": figures["options"]}
+        common = {key: figures[key] for key in ("classes", "options", "mirror")}
+        common["n_train_available"] = figures["n_train"]
         rows[row["row"]] = rounded({key: value for key, value in {**row, **common}.items() if not _derived(key)})
 
 
@@ -182,7 +183,8 @@ def is_preset(preset, folder, figures):
     """Whether a row was made with the settings that the preset has."""
     parameters = preset["parameters"]
     settings = {**parameters.get("*", {}), **parameters.get(folder, {})}
-    return figures["settings"] == settings and figures["options"] == preset["options"]
+    asked = {"settings": settings, "options": preset["options"], "mirror": preset["mirror"]}
+    return all(figures[key] == value for key, value in asked.items())
 
 
 def literature(paper):
@@ -241,11 +243,12 @@ def class_table(rows, paper):
 
 
 def settings_table(rows):
-    """What the presets change of the defaults, row by row."""
+    """What the presets change of the defaults, row by row, and which rows learnt from mirror images too."""
     lines = [[name, f"`{json.dumps(row['settings'], ensure_ascii=False)}`"] for name, row in rows.items()]
-    return "\n".join(
-        "| " + " | ".join(cells) + " |" for cells in (["row", "changes of the defaults"], ["---"] * 2, *lines)
-    )
+    mirrored = [name for name, row in rows.items() if row["mirror"]]
+    who = "All rows" if len(mirrored) == len(rows) else ", ".join(mirrored)
+    note = f"{who} learnt from the mirror images too.\n\n" if mirrored else ""
+    return note + table(["row", "changes of the defaults"], lines, "---")
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ def comparison_figures(folder: str | os.PathLike[str]) -> dict[str, Any]:
         "features": run.text("features"),
         "classes": [info.name for info in run.classes],
         "options": run.table("settings").get("features", {}),
+        "mirror": bool(run.table("settings").get("mirror", False)),
         "n_train": training_images(run),
         "rows": rows,
         "problems": run.problems,
