@@ -54,7 +54,7 @@ class Arrays(NamedTuple):
 class Decoder:
     """Maximiser of potentials: call it with Potentials, get Decoded.
 
-    Potentials on another device come to the CPU in one transfer, and the labels go back in one.
+    Potentials on another device come to the CPU once a batch, and the labels go back once.
     """
 
     method: str = "auto"
