@@ -29,9 +29,7 @@ def test_pictures_become_grids(tmp_path, by_direction):
     (graph,), (y,) = read_snakes(tmp_path / "snakes.npz", "test", by_direction=by_direction)
     assert y.tolist() == [5, 4, 3, 2, 1, 0]
     assert (graph.edges == grid_edges(2, 3)).all()
-    around = graph.node_features.reshape(2, 3, 3, 3, 3).argmax(
-        axis=-1
-    )  # colours around a pixel; 2: outside
+    around = graph.node_features.reshape(2, 3, 3, 3, 3).argmax(axis=-1)  # colours around a pixel; 2: outside
     assert around[0, 1].tolist() == [[2, 2, 2], [0, 1, 1], [1, 0, 0]]
     ends = graph.node_features[graph.edges].reshape(len(graph.edges), -1)
     right = graph.edges[:, 1] == graph.edges[:, 0] + 1

@@ -76,7 +76,7 @@ def violation(
 class StructuredHingeLoss(nn.Module):
     """Structured hinge max(0, max_z Δ(y, z) + g(x, z) − g(x, y)) with margin rescaling; Eqs. (6)–(7) of the paper.
 
-    Inference runs on the CPU whatever the device of the potentials, with one transfer in each direction a batch. It is
+    Inference runs on the CPU whatever the device of the potentials, and potentials come to it once a batch. It is
     written for CUDA tensors and for autocast as well; here it was run on CPUs only.
 
     Parameters
