@@ -78,7 +78,7 @@ def test_cnn_features_alone():
     settings = FeatureSettings(**SMALL.to_dict() | {"features": "cnn", "cnn_maps": 1, "surroundings": ()})
     built = FeatureBuilder(settings, backbone=Pyramid()).fit(IMAGES).transform(IMAGES[0])
     assert built.graph.node_features.shape[1] == 10
-    assert built.graph.edge_features.shape[1] == 2 * (4 + 3) + 2
+    assert built.graph.edge_features.shape[1] == 2 * (4 + 3) + 2 + 2
 
 
 def test_labels_of_regions_and_back(builder):

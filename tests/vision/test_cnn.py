@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn.functional import interpolate
 
 from neuralfactors.vision.backbones import Normalised, fingerprint, load_backbone, timm_backbone
-from neuralfactors.vision.cnn import feature_maps, region_means, window_means
+from neuralfactors.vision.cnn import feature_maps, likeness, region_means, window_means
 
 
 def test_maps_of_an_enlarged_image():
@@ -42,7 +42,18 @@ def test_means_are_those_of_the_interpolated_map():
         full = interpolate(torch.from_numpy(m).permute(2, 0, 1)[None], (12, 15), mode="bilinear", align_corners=False)
         for region in range(regions.max() + 1):
             expected = full[0][:, torch.from_numpy(regions == region)].mean(dim=1)
-            np.testing.assert_allclose(means[region, 3 * k : 3 * k + 3], expected, rtol=1e-5)
+            np.testing.assert_allclose(means[k][region], expected, rtol=1e-5)
+
+
+def test_likeness_of_the_ends_of_edges():
+    edges = np.array([[0, 1], [0, 2], [1, 2], [0, 3]])
+    flat, wide = np.array([[1.0], [1.0], [-1.0], [0.0]]), np.array([[1, 0], [0, 2], [1, 0], [3, 4]])
+    found = likeness([rows.astype(np.float32) for rows in (flat, wide)], edges)
+    np.testing.assert_allclose(found[:, 0], [1, -1, -1, 0], atol=1e-6)
+    np.testing.assert_allclose(found[:, 1], [0, 1, 1, 1], atol=1e-6)
+    np.testing.assert_allclose(found[:, 2], [0, 1, 0, 0.6], atol=1e-6)
+    np.testing.assert_allclose(found[:, 3], [5**0.5 / 3, 0, 5**0.5 / 3, 20**0.5 / 6], rtol=1e-6)
+    assert likeness([wide.astype(np.float32)], np.zeros((0, 2), dtype=np.int64)).shape == (0, 2)
 
 
 def test_means_of_windows():

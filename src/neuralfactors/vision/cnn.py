@@ -16,6 +16,7 @@ from neuralfactors.vision.layout import region_areas
 Maps = list[NDArray[np.float32]]  # each (h, w, C), finest first
 
 
+TINY = 1e-12
 SIDE = 512  # of the square that has as many pixels as a network sees of an image whose scale is left open
 
 
@@ -41,9 +42,23 @@ def feature_maps(
     return [np.ascontiguousarray(m[0].permute(1, 2, 0).cpu().numpy()) for m in maps]
 
 
-def region_means(maps: Maps, regions: NDArray[np.int32]) -> NDArray[np.float32]:
-    """Means (V, ΣC) over each region of `maps`, interpolated bilinearly to the pixels of `regions` (H, W)."""
-    return np.concatenate([_mean_operator(regions, m.shape[0], m.shape[1]) @ _rows(m) for m in maps], axis=1)
+def region_means(maps: Maps, regions: NDArray[np.int32]) -> list[NDArray[np.float32]]:
+    """Means (V, C) of each map over each region, interpolated bilinearly to the pixels of `regions` (H, W)."""
+    return [_mean_operator(regions, m.shape[0], m.shape[1]) @ _rows(m) for m in maps]
+
+
+def likeness(means: Sequence[NDArray[np.float32]], edges: NDArray[np.int64]) -> NDArray[np.float32]:
+    """How alike the two ends of every edge are, (E, 2 · len(means)): two numbers for each of `means` (V, C).
+
+    They are the cosine, and the distance in sums of both lengths: 0 for the same, 1 for opposite ones.
+    """
+    columns = []
+    for mean in means:
+        one, other = mean[edges[:, 0]], mean[edges[:, 1]]
+        lengths = [np.linalg.norm(rows, axis=1) for rows in (one, other, one - other)]
+        cosine = np.einsum("ec,ec->e", one, other) / np.maximum(lengths[0] * lengths[1], TINY)
+        columns += [cosine, lengths[2] / np.maximum(lengths[0] + lengths[1], TINY)]
+    return np.stack(columns, axis=1).astype(np.float32)
 
 
 def window_means(

@@ -11,7 +11,7 @@ from torch import nn
 
 from neuralfactors.graph import Graph
 from neuralfactors.vision.backbones import load_backbone
-from neuralfactors.vision.cnn import feature_maps, region_means, window_means
+from neuralfactors.vision.cnn import feature_maps, likeness, region_means, window_means
 from neuralfactors.vision.descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision.image_graph import ImageGraph
 from neuralfactors.vision.layout import edge_geometry, region_centres, region_edges, region_medians
@@ -19,7 +19,7 @@ from neuralfactors.vision.regions import check_image, find_regions
 from neuralfactors.vision.settings import FeatureSettings
 from neuralfactors.vision.words import nearest_word, to_pixels, word_histograms
 
-VERSION = 2  # of what these functions compute: raise it when a result changes, so that caches are filled anew
+VERSION = 3  # of what these functions compute: raise it when a result changes, so that caches are filled anew
 WORD_KINDS = ("gradient", "colour")
 SAMPLE_CELLS, SAMPLE_PIXELS = (
     4,
@@ -46,7 +46,8 @@ def describe(
 
     Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
     averaged over it, and its position. Edge features are the words at both ends (2 · (10 + 5) by default), distance and
-    angle. `network` takes the place of the one that the settings name.
+    angle, and where there is a network, how alike its maps are at both ends. `network` takes the place of the one that
+    the settings name.
     """
     image = check_image(image)
     shape = image.shape[:2]
@@ -55,14 +56,19 @@ def describe(
     edges = region_edges(regions)
     centres = region_medians(regions).astype(np.float64) if settings.position else region_centres(regions)
     bags = _bags(image, regions, settings, words)
-    columns = [bags["node"]] if settings.uses_words else []
+    nodes = [bags["node"]] if settings.uses_words else []
+    ends = [
+        bags["edge"][edges[:, 0]],
+        bags["edge"][edges[:, 1]],
+        edge_geometry(edges, centres, region_spacing(regions)),
+    ]
     if settings.uses_cnn:
-        columns += _cnn_columns(image, regions, centres, settings, network or load_backbone(settings.backbone))
+        means, around = _cnn_columns(image, regions, centres, settings, network or load_backbone(settings.backbone))
+        nodes += [*means, *around]
+        ends.append(likeness(means, edges))
     if settings.position:
-        columns.append((centres / regions.shape).astype(np.float32))
-    geometry = edge_geometry(edges, centres, region_spacing(regions))
-    edge_features = np.concatenate([bags["edge"][edges[:, 0]], bags["edge"][edges[:, 1]], geometry], axis=1)
-    return ImageGraph(Graph(np.concatenate(columns, axis=1), edges, edge_features), regions, shape)
+        nodes.append((centres / regions.shape).astype(np.float32))
+    return ImageGraph(Graph(np.concatenate(nodes, axis=1), edges, np.concatenate(ends, axis=1)), regions, shape)
 
 
 def reduce_to(image: NDArray[np.uint8], max_side: int) -> NDArray[np.uint8]:
@@ -106,10 +112,11 @@ def _cnn_columns(
     centres: NDArray[np.float64],
     settings: FeatureSettings,
     network: nn.Module,
-) -> list[NDArray[np.float32]]:
+) -> tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]]:
+    # Means (V, C) of each map over the regions, and of the coarsest over their surroundings.
     maps = feature_maps(network, image, settings.cnn_scale, settings.cnn_maps, mirror=settings.cnn_mirror)
-    columns = [region_means(maps, regions)]
-    if settings.surroundings:
-        sides = [side * regions.size**0.5 for side in settings.surroundings]
-        columns.append(window_means(maps[-1], centres, sides, regions.shape))
-    return columns
+    means = region_means(maps, regions)
+    if not settings.surroundings:
+        return means, []
+    sides = [side * regions.size**0.5 for side in settings.surroundings]
+    return means, [window_means(maps[-1], centres, sides, regions.shape)]
