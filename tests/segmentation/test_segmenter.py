@@ -116,14 +116,14 @@ def test_own_network(scenes):
     assert segmenter.predict(scenes[4][0]).shape == (48, 64)
 
 
-@pytest.mark.parametrize(("n_images", "batch_size", "pretrain"), [(276, 12, 0), (40, 2, 10), (3, 1, 10)])
+@pytest.mark.parametrize(("n_images", "batch_size", "pretrain"), [(276, 12, 0), (40, 2, 15), (3, 1, 100)])
 def test_default_estimator(n_images, batch_size, pretrain):
     classes = Classes((ClassEntry(0, "a"), ClassEntry(1, "b")))
     segmenters = {features: Segmenter(features) for features in ("bow", "cnn")}
     found = {name: s._new_stages(s.describer(classes), None, n_images)[0] for name, s in segmenters.items()}
     assert {stage.batch_size for stage in found.values()} == {batch_size}
     assert (found["bow"].pretrain, found["bow"].dropout) == (pretrain, 0.0)
-    assert found["cnn"].pretrain > 0
+    assert found["cnn"].pretrain == (pretrain or 14)
     assert found["cnn"].dropout > 0
 
 

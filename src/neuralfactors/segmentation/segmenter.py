@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 from collections.abc import Sequence
@@ -34,10 +35,10 @@ INTEGRATED: dict[str, Any] = {
 }  # fmt: skip
 # CNN features tell the training images' classes apart without any context. Dropout makes the unary factor as unsure of
 # them as it will be of new images, so that interactions learn to help where help is needed: without it they do not.
-WITH_CNN: dict[str, Any] = {"C": 10.0, "activation": "relu", "dropout": 0.5, "pretrain": 12, "max_iter": 12}
+WITH_CNN: dict[str, Any] = {"C": 3.0, "activation": "relu", "dropout": 0.5, "max_iter": 16}
 CNN_BALANCE = 0.5
 MAX_BATCH, STEPS = 12, 20  # "auto": so many images a step at most, and where there are few, so many steps an epoch
-FEW_IMAGES, PRETRAIN = 50, 10  # "auto": with fewer images, the unary factor learns alone first, for so many epochs
+FEW_IMAGES, FIRST_STEPS = 50, 300  # "auto": with fewer images, or CNN features, so many first steps are unary
 
 
 def default_balance(features: str) -> float:
@@ -55,8 +56,8 @@ class Segmenter(BaseEstimator):
     estimator : estimator or Pipeline
         What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
         training. None: a `StructuralSVM` with neural factors, trained as a whole. ``batch_size="auto"`` in it stands
-        for 12 images a step, or fewer where that leaves less than 20 steps an epoch; ``pretrain="auto"``, for 10
-        epochs where there are fewer than 50 images, else none.
+        for 12 images a step, or fewer where that leaves less than 20 steps an epoch; ``pretrain="auto"``, for as
+        many epochs as make 300 steps, where there are fewer than 50 images or CNN features, else for none.
     balance : float
         How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN features.
     mirror : bool
@@ -269,10 +270,12 @@ class Segmenter(BaseEstimator):
             }
             if known.get("class_weight") is None:
                 common["class_weight"] = class_weight
-            if known.get("batch_size") == "auto":
-                common["batch_size"] = min(MAX_BATCH, max(1, round(n_images / STEPS)))
+            size = known.get("batch_size") or n_images
+            if size == "auto":
+                common["batch_size"] = size = min(MAX_BATCH, max(1, round(n_images / STEPS)))
             if known.get("pretrain") == "auto":
-                common["pretrain"] = PRETRAIN if n_images < FEW_IMAGES else 0
+                wanted = n_images < FEW_IMAGES or describer.builder.settings.uses_cnn
+                common["pretrain"] = math.ceil(FIRST_STEPS / math.ceil(n_images / size)) if wanted else 0
             stage.set_params(**{name: value for name, value in common.items() if name in known})
         return stages
 
