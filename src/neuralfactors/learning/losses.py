@@ -17,7 +17,7 @@ class LossReport:
     """What the last call of a loss knows of its own quality."""
 
     gap: float  # mean distance between score and bound of the inference, in units of the loss
-    optimal: float  # share of graphs whose inference is proved optimal
+    optimal: float  # share of graphs whose inference is proved optimal, to the decoder's tolerance
     negative: float  # share of graphs whose violation fell below zero, which only approximate inference can do
     differing: float  # share of labelled nodes at which z and y differ
     z: Tensor  # (V,) the loss-augmented prediction
