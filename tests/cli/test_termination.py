@@ -35,3 +35,11 @@ def test_sigterm_is_told_in_one_sentence_and_resumed_to_the_same_model(call, sce
     assert call("train", scenes, "--out", tmp_path / "whole", "--cache", cache, *OPTIONS).code == 0
     models = [folder / "rows/int+nrl/model/model.safetensors" for folder in (run, tmp_path / "whole")]
     assert models[0].read_bytes() == models[1].read_bytes()
+
+
+def test_a_reader_that_has_had_enough_is_no_error(trained):
+    words = [sys.executable, "-m", "neuralfactors", "info", str(trained), "--json"]
+    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) == 0

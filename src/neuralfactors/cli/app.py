@@ -77,6 +77,9 @@ def command(name: str, example: str) -> Callable[[Callable[..., None]], Callable
             except (KeyboardInterrupt, Interrupted) as error:
                 typer.echo(str(error) or "Interrupted.", err=True)
                 raise typer.Exit(INTERRUPTED) from None
+            except BrokenPipeError:  # whoever reads the output has had enough of it, as `head` has
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+                raise typer.Exit from None
             except EXPECTED as error:
                 typer.echo(f"Error: {sentence(error)}", err=True)
                 raise typer.Exit(1) from None
