@@ -67,7 +67,7 @@ def train(
     features: Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")] = "bow",
     regions: Regions = None,
     epochs: Annotated[
-        int | None, typer.Option(min=1, help="Passes over the images.", show_default="25, or 12 with CNN")
+        int | None, typer.Option(min=1, help="Passes over the images.", show_default="25, or 16 with CNN")
     ] = None,
     balance: Annotated[
         float | None,
