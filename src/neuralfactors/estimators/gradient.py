@@ -13,7 +13,7 @@ from typing import Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor, nn
+from torch import Tensor
 
 from neuralfactors.estimators.base import StructuredEstimator, _storable, seed_of
 from neuralfactors.factors import FactorModel
@@ -170,10 +170,3 @@ class GradientEstimator(StructuredEstimator):
         parameters, omitted = _storable({k: v for k, v in self.get_params(deep=False).items() if k not in INCIDENTAL})
         described = [type(self).__name__, parameters, omitted, settings.seed, samples.digest()]
         return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
-
-
-def behind_dropout(factor: nn.Module, share: float) -> nn.Module:
-    """`factor`, of whose inputs the `share` is dropped in training; itself where that is 0."""
-    if not 0 <= share < 1:
-        raise ValueError(f"input_dropout must be at least 0 and below 1, got {share}")
-    return nn.Sequential(nn.Dropout(share), factor) if share else factor

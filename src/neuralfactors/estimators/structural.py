@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from torch import nn
 
 from neuralfactors.estimators.base import seed_of
-from neuralfactors.estimators.gradient import GradientEstimator, behind_dropout
+from neuralfactors.estimators.gradient import GradientEstimator
 from neuralfactors.factors import Factor, FactorModel
 from neuralfactors.learning.history import Callback
 from neuralfactors.learning.optimizers import MakeOptimizer
@@ -35,7 +35,7 @@ class StructuralSVM(GradientEstimator):
     symmetric : bool
         Whether an interaction must not depend on the order of its nodes.
     dropout : float
-        Share of the hidden units dropped in training. `input_dropout`: share of the unary factor's inputs.
+        Share of the hidden units dropped in training.
     bias : bool
         Whether layers have one; it is regularised like all else.
     unary, interaction : nn.Module
@@ -116,7 +116,6 @@ class StructuralSVM(GradientEstimator):
         activation: str | Callable[[], nn.Module] = "tanh",
         symmetric: bool = False,
         dropout: float = 0.0,
-        input_dropout: float = 0.0,
         bias: bool = True,
         unary: nn.Module | None = None,
         interaction: nn.Module | None = None,
@@ -159,7 +158,6 @@ class StructuralSVM(GradientEstimator):
         self.activation = activation
         self.symmetric = symmetric
         self.dropout = dropout
-        self.input_dropout = input_dropout
         self.bias = bias
         self.unary = unary
         self.interaction = interaction
@@ -219,7 +217,6 @@ class StructuralSVM(GradientEstimator):
         unary = deepcopy(self.unary)
         if unary is None:
             unary = self._factor(self.n_node_features_, 1, self.unary_hidden, generator, symmetric=False)
-            unary = behind_dropout(unary, self.input_dropout)
         interaction = deepcopy(self.interaction)
         if interaction is None:
             hidden, symmetric = self.interaction_hidden, self.symmetric

@@ -13,7 +13,7 @@ from sklearn.base import TransformerMixin
 from torch import nn
 
 from neuralfactors.estimators.base import seed_of
-from neuralfactors.estimators.gradient import GradientEstimator, behind_dropout
+from neuralfactors.estimators.gradient import GradientEstimator
 from neuralfactors.factors import Factor, FactorModel
 from neuralfactors.graph import Graph
 from neuralfactors.learning.decode import Decoder
@@ -34,9 +34,9 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         Units of the hidden layers; `()`: logistic regression.
     output : str
         What `transform` gives: "probability", "log_probability" or "decision".
-    activation, dropout, input_dropout, bias, n_labels, C, learning_rate, momentum, schedule, t0, optimizer, max_iter,
-    batch_size, class_weight, keep, averaging, patience, tol, validation_fraction, warm_start, random_state, device,
-    dtype, checkpoint, checkpoint_every, tensorboard, callbacks, verbose
+    activation, dropout, bias, n_labels, C, learning_rate, momentum, schedule, t0, optimizer, max_iter, batch_size,
+    class_weight, keep, averaging, patience, tol, validation_fraction, warm_start, random_state, device, dtype,
+    checkpoint, checkpoint_every, tensorboard, callbacks, verbose
         As in `StructuralSVM`.
 
     Examples
@@ -53,7 +53,6 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         output: str = "probability",
         activation: str | Callable[[], nn.Module] = "tanh",
         dropout: float = 0.0,
-        input_dropout: float = 0.0,
         bias: bool = True,
         n_labels: int | None = None,
         C: float = 100.0,
@@ -84,7 +83,6 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         self.output = output
         self.activation = activation
         self.dropout = dropout
-        self.input_dropout = input_dropout
         self.bias = bias
         self.n_labels = n_labels
         self.C = C
@@ -167,7 +165,7 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
             self.n_node_features_, self.n_labels_, 1, self.hidden, self.activation,
             bias=self.bias, dropout=self.dropout, generator=generator,
         )  # fmt: skip
-        return self._finish(FactorModel(behind_dropout(unary, self.input_dropout), None, self.n_labels_))
+        return self._finish(FactorModel(unary, None, self.n_labels_))
 
 
 def _log_softmax(scores: NDArray[Any]) -> NDArray[Any]:
