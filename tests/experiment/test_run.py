@@ -78,6 +78,8 @@ def test_cnn_features_have_settings_of_their_own():
     chosen = build_row("int+nrl", config, 3).get_params()
     assert {name: chosen[name] for name in WITH_CNN} == WITH_CNN
     assert build_row("SGD", config, 3)[1].dropout == build_row("int+nrl", RunConfig("x"), 3).dropout == 0.0
+    assert build_row("int+lin", config, 3).interaction_hidden == ()  # what makes it this row
+    assert build_row("3-layer", config, 3).interaction_hidden == (512,) * 3
 
 
 def test_row_names():

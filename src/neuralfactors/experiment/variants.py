@@ -16,6 +16,7 @@ DAGGER = "int+lin-dagger"
 STATE_OF_THE_ART = "neural-factors"
 PRINTED = {"int†+lin": DAGGER, "neural factors": STATE_OF_THE_ART}  # names that folders spell otherwise
 ALL_ROWS = "*"  # stands for every row in settings
+ARCHITECTURE = ("unary_hidden", "interaction_hidden", "activation")  # of a row that names them, it is what makes it
 BALANCE = "balance"  # of the Segmenter, among the parameters of a row
 
 LOGISTIC: dict[str, Any] = {"hidden": (), "C": 100.0, "max_iter": 50, "batch_size": "auto", "keep": "last"}
@@ -48,7 +49,8 @@ class Variant:
         changes = dict(changes or {})
         first = {key.removeprefix("unary__"): changes.pop(key) for key in list(changes) if key.startswith("unary__")}
         integrated = self.estimator is StructuralSVM and not self.bifurcated
-        parameters = {**self.parameters, **(WITH_CNN if cnn and integrated else {}), **changes}
+        own = {name: self.parameters[name] for name in ARCHITECTURE if name in self.parameters}
+        parameters = {**self.parameters, **(WITH_CNN if cnn and integrated else {}), **own, **changes}
         for name in ("unary_hidden", "interaction_hidden"):
             if name in parameters:
                 parameters[name] = tuple(n_labels if n == N_LABELS else n for n in parameters[name])

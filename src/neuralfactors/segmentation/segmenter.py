@@ -35,7 +35,9 @@ INTEGRATED: dict[str, Any] = {
 }  # fmt: skip
 # CNN features tell the training images' classes apart without any context. Dropout makes the unary factor as unsure of
 # them as it will be of new images, so that interactions learn to help where help is needed: without it they do not.
-WITH_CNN: dict[str, Any] = {"C": 3.0, "activation": "relu", "dropout": 0.5, "max_iter": 16}
+WITH_CNN: dict[str, Any] = {
+    "C": 3.0, "interaction_hidden": (64,), "activation": "relu", "dropout": 0.5, "max_iter": 16
+}  # fmt: skip
 CNN_BALANCE = 0.5
 MAX_BATCH, STEPS = 12, 20  # "auto": so many images a step at most, and where there are few, so many steps an epoch
 FEW_IMAGES, FIRST_STEPS = 50, 300  # "auto": with fewer images, or CNN features, so many first steps are unary
