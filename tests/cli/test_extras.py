@@ -30,6 +30,13 @@ def test_train_and_predict_with_cnn_features(call, scenes, cache, tmp_path, cnn,
     assert json.loads(second.out)["confusion"] == metrics["confusion"]
 
 
+def test_a_backbone_that_nobody_knows(call, scenes, cache, tmp_path, cnn):
+    options = ("--features", "cnn", "--backbone", "resnet", "--cache", cache, *FAST)
+    result = call("train", scenes, "--out", tmp_path / "run", *options)
+    assert result.code == 1
+    assert "Error: backbone must be 'efficientnet-lite0' to 'efficientnet-lite2' or 'timm:NAME'" in result.err
+
+
 def test_a_dask_cluster_of_two_workers_gives_the_same_model(call, scenes, tmp_path):
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:

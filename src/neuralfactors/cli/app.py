@@ -54,6 +54,15 @@ Regions = Annotated[
     int | None,
     typer.Option(min=1, help="Regions an image is divided into.", show_default="300, or 1000 with CNN features"),
 ]
+Backbone = Annotated[
+    str | None,
+    typer.Option(
+        "--backbone",
+        metavar="NAME",
+        help="Network of CNN features: efficientnet-lite0 to 2, or timm:MODEL.",
+        show_default="efficientnet-lite2",
+    ),
+]
 Void = Annotated[list[str] | None, typer.Option("--void", metavar="CLASS", help="Class that counts as void; repeat.")]
 Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="CLASS", help="Class not to learn; repeat.")]
 Settings = Annotated[
@@ -130,6 +139,12 @@ def tell(text: str) -> None:
 def progress() -> int:
     """1 where progress bars are welcome, else 0."""
     return int(logger.isEnabledFor(logging.INFO))
+
+
+def feature_options(features: str, regions: int | None, backbone: str | None) -> dict[str, Any]:
+    """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
+    given = {"n_regions": regions, "backbone": backbone}
+    return {"features": features, **{name: value for name, value in given.items() if value is not None}}
 
 
 def cache_folder(chosen: Path | None) -> Path:

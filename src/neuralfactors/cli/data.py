@@ -9,6 +9,7 @@ import typer
 
 from neuralfactors.cli.app import (
     AsJson,
+    Backbone,
     CacheFolder,
     Dask,
     Drop,
@@ -17,6 +18,7 @@ from neuralfactors.cli.app import (
     Void,
     cache_folder,
     command,
+    feature_options,
     progress,
     tell,
 )
@@ -49,6 +51,7 @@ def prepare(
     data: Annotated[Path, typer.Argument(metavar="DATA", help="Folder with images/, labels/ and classes.txt.")],
     features: Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")] = "bow",
     regions: Regions = None,
+    backbone: Backbone = None,
     split: Annotated[str, typer.Option(help="What words are learnt from.")] = "train",
     void: Void = None,
     drop: Drop = None,
@@ -62,7 +65,7 @@ def prepare(
     from neuralfactors.experiment import Means, RunConfig, fill_cache
 
     config = RunConfig(
-        str(data), features={"features": features, "n_regions": regions or 0}, train_split=split,
+        str(data), features=feature_options(features, regions, backbone), train_split=split,
         void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     folder = cache_folder(cache)

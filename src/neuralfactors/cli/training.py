@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from neuralfactors.cli.app import (
+    Backbone,
     CacheFolder,
     Dask,
     Drop,
@@ -23,6 +24,7 @@ from neuralfactors.cli.app import (
     cache_folder,
     command,
     command_line,
+    feature_options,
     progress,
     tell,
 )
@@ -66,6 +68,7 @@ def train(
     method: Annotated[str, typer.Option(help="Row of the paper's table.")] = "int+nrl",
     features: Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")] = "bow",
     regions: Regions = None,
+    backbone: Backbone = None,
     epochs: Annotated[
         int | None, typer.Option(min=1, help="Passes over the images.", show_default="25, or 16 with CNN")
     ] = None,
@@ -93,7 +96,7 @@ def train(
     merged = merge_parameters(*layers, every_row([row_name(method)], max_iter=epochs))
     parameters = {row: changes for row, changes in merged.items() if row in ("*", row_name(method))}
     config = RunConfig(
-        str(data), (method,), "train", {"features": features, "n_regions": regions or 0}, parameters, balance,
+        str(data), (method,), "train", feature_options(features, regions, backbone), parameters, balance,
         split, validate, validate, mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     _train(config, out, Means(cache_folder(cache), jobs, dask, progress()))
