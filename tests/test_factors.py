@@ -5,8 +5,9 @@ import torch
 from torch import nn
 
 from neuralfactors import factors
-from neuralfactors.factors import ACTIVATIONS, Factor, FactorModel, Workspace
+from neuralfactors.factors import Factor, FactorModel
 from neuralfactors.graph import Graph, GraphBatch
+from neuralfactors.layers import ACTIVATIONS, Dropout, Workspace
 
 
 def randomised(module, seed=0):
@@ -120,7 +121,7 @@ def test_model_takes_any_module_of_the_right_shape():
     assert potentials.interaction.shape == (2, 3, 3)
     plus, minus, features = torch.tensor([0, 4]), torch.tensor([1, 8]), torch.randn(2, 2)
     wanted = contrast_gradients(model.interaction, features, plus, minus)
-    model.backward_contrast("interaction", features, plus, minus)
+    model.backward_contrast("interaction", features, torch.arange(2), plus, minus)
     for parameter, expected in zip(model.interaction.parameters(), wanted, strict=True):
         torch.testing.assert_close(parameter.grad, expected)
 
@@ -139,7 +140,8 @@ def test_modules_of_the_wrong_shape_are_refused(unary, interaction, message):
 
 def test_rowwise_models_are_told_from_those_that_mix_rows():
     assert FactorModel(Factor(4, 3, hidden=(2,)), Factor(2, 3, order=2), 3).rowwise
-    assert not FactorModel(Factor(4, 3, hidden=(2,), dropout=0.5), None, 3).rowwise
+    assert FactorModel(Factor(4, 3, hidden=(2,), dropout=0.5), None, 3).rowwise  # what was dropped is known
+    assert not FactorModel(nn.Sequential(Factor(4, 3, hidden=(2,), dropout=0.5)), None, 3).rowwise
     assert not FactorModel(nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 3)), None, 3).rowwise
 
 
@@ -162,3 +164,41 @@ def test_evaluation_in_a_workspace_equals_forward(monkeypatch, hidden, activatio
             values = factor.evaluate(features, workspace, "f")
         torch.testing.assert_close(values, factor(features).detach())
         assert torch.equal(features, before)
+
+
+@pytest.mark.parametrize("share", [0.001, 0.3, 0.5, 0.999])
+def test_dropout_drops_its_share_and_keeps_the_mean(share):
+    torch.manual_seed(0)
+    dropout, ones = Dropout(share), torch.ones(300, 501, requires_grad=True)
+    values = dropout(ones)
+    kept = float((values > 0).float().mean())
+    assert abs(kept - (1 - share)) < 0.004
+    deviation = (share / (1 - share) / ones.numel()) ** 0.5
+    assert float(values.detach().mean()) == pytest.approx(1.0, abs=6 * deviation + 1e-6)
+    values.sum().backward()
+    assert torch.equal(ones.grad, values.detach())
+    assert torch.equal(dropout.eval()(ones), ones)
+
+
+@pytest.mark.parametrize("activation", ["tanh", "relu", "gelu"])
+@pytest.mark.parametrize("hidden", [(), (6,), (6, 5)])
+def test_dropout_is_the_same_forward_and_backward(monkeypatch, hidden, activation):
+    """Units that dropout leaves have the weights that they would have in a network without the others."""
+    monkeypatch.setattr(factors, "FORWARD_ROWS", 4)
+    monkeypatch.setattr(factors, "FORWARD_ROWS_WIDE", 4)
+    factor = randomised(Factor(3, 3, hidden=hidden, activation=activation, dropout=0.4)).double()
+    model, workspace, features = FactorModel(factor, None, 3), Workspace(), torch.randn(10, 3, dtype=torch.float64)
+    with torch.no_grad():
+        values = factor.evaluate(features, workspace, "unary").clone()
+    masks = iter(workspace.masks["unary"])
+    expected = features
+    for module in factor.hidden:
+        expected = expected * next(masks) * module.scale if isinstance(module, Dropout) else module(expected)
+    expected = nn.functional.linear(expected, factor.weight, factor.bias)
+    torch.testing.assert_close(values, expected.detach())
+    rows, plus, minus = torch.tensor([1, 4, 7]), torch.randint(3, (10,)), torch.randint(3, (10,))
+    dense = (expected.gather(1, plus[:, None]) - expected.gather(1, minus[:, None]))[rows]
+    wanted = torch.autograd.grad(dense.sum(), list(factor.parameters()))
+    model.backward_contrast("unary", features, rows, plus, minus, workspace)
+    for parameter, gradient in zip(factor.parameters(), wanted, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient)

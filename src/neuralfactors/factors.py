@@ -2,51 +2,21 @@
 
 from __future__ import annotations
 
-import math
-import warnings
 from collections.abc import Callable, Sequence
-from itertools import pairwise, product
+from itertools import product
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from neuralfactors.graph import GraphBatch
+from neuralfactors.layers import Dropout, Workspace, activate, draw_masks, join_ones, joined, make_hidden, stages
 from neuralfactors.potentials import Potentials
 
 # Rows at a time without gradient, so that what lies between the layers stays in the processor's cache. An output layer
 # that is wider than what lies below it is worth more rows: every product begins with putting its weights in order.
 FORWARD_ROWS = 512
 FORWARD_ROWS_WIDE = 2048
-# Activations that the pass without gradient may apply in place.
-IN_PLACE: dict[type[nn.Module], Callable[[Tensor], Tensor]] = {
-    nn.Tanh: torch.tanh_,
-    nn.ReLU: torch.relu_,
-    nn.Sigmoid: torch.sigmoid_,
-}
-ACTIVATIONS: dict[str, type[nn.Module]] = {
-    "tanh": nn.Tanh,
-    "relu": nn.ReLU,
-    "elu": nn.ELU,
-    "gelu": nn.GELU,
-    "silu": nn.SiLU,
-    "leaky_relu": nn.LeakyReLU,
-    "sigmoid": nn.Sigmoid,
-}
-
-
-class Workspace:
-    """Memory for large results, kept from call to call: fresh pages cost more than the products written into them."""
-
-    def __init__(self) -> None:
-        self.buffers: dict[str, Tensor] = {}
-
-    def take(self, name: str, rows: int, columns: int, like: Tensor) -> Tensor:
-        """An uninitialised (rows, columns) tensor, which is overwritten when `name` is taken next."""
-        buffer = self.buffers.get(name)
-        if buffer is None or buffer.numel() < rows * columns or buffer.dtype != like.dtype:
-            self.buffers[name] = buffer = torch.empty(rows * columns, dtype=like.dtype, device=like.device)
-        return buffer[: rows * columns].view(rows, columns)
 
 
 class Factor(nn.Module):
@@ -100,13 +70,8 @@ class Factor(nn.Module):
                 "n_labels, order and hidden units must be at least 1 and n_features at least 0, "
                 f"got n_labels={n_labels}, order={order}, hidden={tuple(hidden)}, n_features={n_features}"
             )
-        make = _activation(activation)
-        layers: list[nn.Module] = []
         sizes = [n_features, *hidden]
-        for below, above in pairwise(sizes):
-            layers += [_linear(below, above, bias, generator), make()]
-            layers += [nn.Dropout(dropout)] if dropout else []
-        self.hidden = nn.Sequential(*layers)
+        self.hidden = make_hidden(sizes, activation, bias, dropout, generator)
         self.entries: Tensor | None
         self.register_buffer("entries", _symmetric_entries(n_labels, order) if symmetric else None, persistent=False)
         n_outputs = n_labels**order if self.entries is None else int(self.entries.max()) + 1
@@ -123,34 +88,30 @@ class Factor(nn.Module):
         out = workspace.take(f"{name}.output", len(features), len(self.weight), features)
         narrow = len(self.weight) < self.weight.shape[1]
         n_rows = FORWARD_ROWS if narrow else FORWARD_ROWS_WIDE
-        hidden = [(_joined(layer.weight, layer.bias).t(), above) for layer, above in self._hidden_layers()]
-        last = _joined(self.weight, self.bias).t()
+        layers, scale, weights = stages(self.hidden), 1.0, []
+        for layer in layers:
+            weights.append(joined(layer.linear.weight, layer.linear.bias, scale).t())
+            scale = layer.scale
+        last = joined(self.weight, self.bias, scale).t()
         last = last.contiguous() if narrow else last
-        for values, block in zip(torch.split(_join_ones(features), n_rows), torch.split(out, n_rows), strict=True):
-            for k, (weight, modules) in enumerate(hidden):
-                values = _activate(values, weight, modules, workspace, f"{name}.{k}")
+        masks = [torch.split(mask, n_rows) for mask in draw_masks(layers, len(features), workspace, name, features)]
+        blocks = zip(torch.split(join_ones(features), n_rows), torch.split(out, n_rows), strict=True)
+        for n, (values, block) in enumerate(blocks):
+            for k, (layer, weight) in enumerate(zip(layers, weights, strict=True)):
+                memory = workspace.take(f"{name}.{k}", len(values), weight.shape[1] + 1, features)
+                values = activate(values, weight, layer, masks[k][n] if masks else None, memory)
             torch.mm(values, last, out=block)
         return out if self.entries is None else out[:, self.entries]
 
-    def _hidden_layers(self) -> list[tuple[nn.Linear, list[nn.Module]]]:
-        """Every linear layer below the last with what follows it: activation, dropout."""
-        layers: list[tuple[nn.Linear, list[nn.Module]]] = []
-        for module in self.hidden:
-            if isinstance(module, nn.Linear):
-                layers.append((module, []))
-            else:
-                layers[-1][1].append(module)
-        return layers
-
-    def backward_contrast(self, features: Tensor, plus: Tensor, minus: Tensor) -> None:
+    def backward_contrast(self, features: Tensor, plus: Tensor, minus: Tensor, masks: Sequence[Tensor] = ()) -> None:
         """Add ∇ Σₙ forward(features)[n, plus[n]] − forward(features)[n, minus[n]] to the parameters' gradients.
 
         Only the selected outputs take part, by a gather and two `index_add`, so that the output layer costs the same
-        however many labels there are.
+        however many labels there are. `masks` (N, H), of every layer, say what dropout had left in `evaluate`.
         """
         if self.entries is not None:
             plus, minus = self.entries[plus], self.entries[minus]
-        below = self.hidden(features)
+        below = self._hidden_again(features, masks) if masks else self.hidden(features)
         with torch.no_grad():
             if self.weight.requires_grad:
                 _gradient(self.weight).index_add_(0, plus, below).index_add_(0, minus, below, alpha=-1)
@@ -160,6 +121,14 @@ class Factor(nn.Module):
             direction = self.weight.index_select(0, plus).sub_(self.weight.index_select(0, minus))  # (N, H)
         if below.requires_grad:
             torch.autograd.backward(below, direction)
+
+    def _hidden_again(self, values: Tensor, masks: Sequence[Tensor]) -> Tensor:
+        for layer, mask in zip(stages(self.hidden), masks, strict=True):
+            values = layer.linear(values)
+            for module in layer.modules:
+                values = module(values)
+            values = values * (mask * layer.scale).to(values.dtype)
+        return values
 
 
 class FactorModel(nn.Module):
@@ -208,11 +177,18 @@ class FactorModel(nn.Module):
         values: Tensor = factor(features)
         return values
 
-    def backward_contrast(self, part: str, features: Tensor, plus: Tensor, minus: Tensor) -> None:
-        """Add ∇ Σ (output `plus` − output `minus`) over the rows of `features`; `part` is "unary" or "interaction"."""
+    def backward_contrast(
+        self, part: str, features: Tensor, rows: Tensor, plus: Tensor, minus: Tensor, workspace: Workspace | None = None
+    ) -> None:
+        """Add ∇ Σₙ (output plus[n] − output minus[n]) over `rows` of `features`; `part` is "unary" or "interaction".
+
+        Dropout drops what it dropped in the last pass over all of `features` with this `workspace`.
+        """
         factor = getattr(self, part)
-        if hasattr(factor, "backward_contrast"):
-            factor.backward_contrast(features, plus, minus)
+        features, plus, minus = features[rows], plus[rows], minus[rows]
+        if isinstance(factor, Factor):
+            masks = [] if workspace is None else workspace.masks.get(part, [])
+            factor.backward_contrast(features, plus, minus, [mask[rows] for mask in masks])
             return
         values: Tensor = factor(features)
         if values.requires_grad:  # a module given in place of a factor may have nothing to learn
@@ -220,9 +196,13 @@ class FactorModel(nn.Module):
 
     @property
     def rowwise(self) -> bool:
-        """Whether rows do not meet and chance plays no part, so that some rows may be computed without the others."""
+        """Whether rows do not meet, nor chance divide them: some rows may then be computed without the others."""
         mixing = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
-        return not any(isinstance(module, mixing) for module in self.modules())
+        return not any(
+            isinstance(module, mixing) and not (isinstance(factor, Factor) and isinstance(module, Dropout))
+            for factor in (self.unary, self.interaction)
+            for module in (() if factor is None else factor.modules())
+        )
 
     @staticmethod
     def _check(values: Tensor, expected: tuple[int, int], name: str) -> None:
@@ -230,56 +210,10 @@ class FactorModel(nn.Module):
             raise ValueError(f"the {name} factor must give values of shape {expected}, got {tuple(values.shape)}")
 
 
-def _activate(features: Tensor, weight: Tensor, modules: list[nn.Module], workspace: Workspace, name: str) -> Tensor:
-    """The values of a hidden layer for `features`, both with a last column of ones, in memory of `workspace`."""
-    width = weight.shape[1]
-    joined = workspace.take(name, len(features), width + 1, features)
-    joined[:, width] = 0.0
-    values = torch.mm(features, weight, out=joined[:, :width])
-    if all(type(module) in IN_PLACE for module in modules):
-        for module in modules:
-            IN_PLACE[type(module)](joined)  # the last column too: memory without gaps is faster
-        joined[:, width] = 1.0
-        return joined
-    for module in modules:
-        values = module(values)
-    return _join_ones(values)
-
-
-def _join_ones(features: Tensor) -> Tensor:
-    return functional.pad(features, (0, 1), value=1.0)
-
-
-def _joined(weight: Tensor, bias: Tensor | None) -> Tensor:
-    # The bias as the weights of one more input, which is always 1: adding it to the product takes up to a sixth of the
-    # time of the product, and half of it where there are few inputs.
-    return torch.cat([weight, weight.new_zeros(len(weight), 1) if bias is None else bias[:, None]], dim=1)
-
-
 def _gradient(parameter: Tensor) -> Tensor:
     if parameter.grad is None:
         parameter.grad = torch.zeros_like(parameter)
     return parameter.grad
-
-
-def _activation(activation: str | Callable[[], nn.Module]) -> Callable[[], nn.Module]:
-    if callable(activation):
-        return activation
-    if activation not in ACTIVATIONS:
-        raise ValueError(f"activation must be one of {sorted(ACTIVATIONS)} or a callable, got {activation!r}")
-    return ACTIVATIONS[activation]
-
-
-def _linear(below: int, above: int, bias: bool, generator: torch.Generator | None) -> nn.Linear:
-    with warnings.catch_warnings():  # torch warns of layers without inputs, which are fine here: they are their bias
-        warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
-        layer: nn.Linear = nn.utils.skip_init(nn.Linear, below, above, bias=bias)  # type: ignore[no-untyped-call]
-    limit = math.sqrt(6.0 / max(1, below + above))
-    with torch.no_grad():
-        layer.weight.uniform_(-limit, limit, generator=generator)
-        if bias:
-            layer.bias.zero_()
-    return layer
 
 
 def _symmetric_entries(n_labels: int, order: int) -> Tensor:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
@@ -9,8 +10,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from neuralfactors.factors import FactorModel, Workspace
+from neuralfactors.factors import FactorModel
 from neuralfactors.graph import GraphBatch
+from neuralfactors.layers import Workspace
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.losses import Violation, violation
 from neuralfactors.potentials import Potentials, joint_labels, node_costs
@@ -88,8 +90,9 @@ def accumulate(
 
     The subgradient is zero wherever z equals y. So the factors run without gradient on everything, and with gradient
     only on the rows that differ, of which only the outputs selected by z and y are computed; `_backward_restricted`.
-    A model whose rows meet (batch normalisation) or that takes chances (dropout) goes through autograd as a whole.
+    A model whose rows meet (batch normalisation), or that takes chances of its own, goes through autograd as a whole.
     """
+    workspace = workspace or Workspace()
     costs = node_costs(y, class_weight, batch.node_weight)
     with torch.set_grad_enabled(not model.rowwise):
         potentials = model(batch, workspace if model.rowwise else None)
@@ -97,28 +100,31 @@ def accumulate(
         found = violation(potentials, y, costs, decoder, augment=augment, void=void)
         clock.lap("inference")
     if model.rowwise:
-        _backward_restricted(model, batch, potentials, found)
+        _backward_restricted(model, batch, potentials, found, workspace)
     elif found.value.requires_grad:
         torch.autograd.backward(found.value.clamp_min(0).sum())
     clock.lap("backward")
     totals.add(found, y)
 
 
-def _backward_restricted(model: FactorModel, batch: GraphBatch, potentials: Potentials, found: Violation) -> None:
+def _backward_restricted(
+    model: FactorModel, batch: GraphBatch, potentials: Potentials, found: Violation, workspace: Workspace
+) -> None:
     """Gradients of Σ max(0, ℓₙ) from the rows at which z and y differ, in the graphs whose hinge is not clamped."""
     # At exactly zero autograd's clamp passes the gradient too; the perceptron starts there, with z a tie.
     active, y, z = found.value >= 0, found.y, found.z
     rows = torch.nonzero((z != y) & active[potentials.node_graph])[:, 0]
-    _backward(model, "unary", batch.node_features, rows, z, y)
+    for block in _blocks(rows):
+        model.backward_contrast("unary", batch.node_features, block, z, y, workspace)
     if model.interaction is not None:
         before, after = joint_labels(y, batch.edges, model.n_labels), joint_labels(z, batch.edges, model.n_labels)
         rows = torch.nonzero((before != after) & active[potentials.edge_graph])[:, 0]
-        _backward(model, "interaction", batch.edge_features, rows, after, before)
+        for block in _blocks(rows):
+            model.backward_contrast("interaction", batch.edge_features, block, after, before, workspace)
 
 
-def _backward(model: FactorModel, part: str, features: Tensor, rows: Tensor, plus: Tensor, minus: Tensor) -> None:
-    for block in torch.split(rows, BACKWARD_ROWS) if len(rows) else ():
-        model.backward_contrast(part, features[block], plus[block], minus[block])
+def _blocks(rows: Tensor) -> Sequence[Tensor]:
+    return torch.split(rows, BACKWARD_ROWS) if len(rows) else ()
 
 
 def accumulate_cross_entropy(

@@ -10,8 +10,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from neuralfactors.factors import FactorModel, Workspace
+from neuralfactors.factors import FactorModel
 from neuralfactors.graph import GraphBatch
+from neuralfactors.layers import Workspace
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.distributed import Ranks
 from neuralfactors.learning.history import Callback, Record, make_record, tell
