@@ -34,7 +34,9 @@ class AutoSearch {
     const bool patient = task_.options.max_iterations > 0;  // a budget that is given is spent
     const int budget = patient ? task_.options.max_iterations : kIterations;
     iterate(relaxation_, std::min(kFirstIterations, budget));
-    if (!is_loose(kVeryLoose) && !is_wide())
+    if (is_coarse() && is_restrictable() && !is_loose(kVeryLoose))
+      search_restricted();  // a bound that satisfies comes long before a labelling that is nearly as good as can be
+    else if (!is_loose(kVeryLoose) && !is_wide())
       iterate(relaxation_, std::min(kSecondIterations, budget - task_.out.iterations));
     double gap_before = std::numeric_limits<double>::infinity();
     while (!task_.closed() && !search(relaxation_, model_, is_restrictable())) {
@@ -47,20 +49,25 @@ class AutoSearch {
       }
       const bool restricted = is_restrictable() && is_loose(kNear);
       if (restricted) search_restricted();
+      if (is_coarse() && task_.closed()) break;
       iterate(relaxation_, restricted ? 1 : is_restrictable() ? kMoreOfMany : kMoreOfFew);
     }
     if (!task_.closed() && is_loose(kExpand)) expand_labels();
-    if (!settled_) task_.out.bound = relaxation_.certified();
+    if (!settled_) {
+      const double bound_of_sweeps = task_.out.bound + kSafety * task_.survey.rounding();
+      task_.out.bound = is_coarse() ? bound_of_sweeps : relaxation_.certified();
+    }
     if (task_.options.reduced_costs) fill_reduced_costs(task_, relaxation_);
   }
 
  private:
   static constexpr int kFirstIterations = 3, kSecondIterations = 2, kIterations = 60;
+  static constexpr double kCoarse = 1e-3;  // a tolerance beside which float32's errors, even taken many times, are
+  static constexpr double kSafety = 10;    // nothing: it takes no bound in double precision
   static constexpr int kMoreOfMany = 2, kMoreOfFew = 6;         // further iterations with many labels and with few
   static constexpr double kWorthIt = 0.3, kWorthItNear = 0.85;  // a round must bring the gap down to this part of it
   static constexpr int kRestricted = 8;                         // labels of a node in the restricted model
-  static constexpr int kWide =
-      24;  // with more labels than this a restricted sweep costs next to nothing beside a full one
+  static constexpr int kWide = 24;  // with more labels a restricted sweep costs next to nothing beside a full one
   static constexpr int kRestrictedIterations = 6, kRestrictedIterationsWide = 12;
   static constexpr double kMaxTable = 4000, kProofTable = 20000;  // entries of one elimination
   static constexpr double kMaxEntries = 2e7;                      // of all tables of an elimination
@@ -85,6 +92,7 @@ class AutoSearch {
 
   bool is_loose(double limit) const { return task_.gap() > limit * task_.survey.scale(); }
   bool is_restrictable() const { return model_.n_labels > kRestricted; }
+  bool is_coarse() const { return task_.options.tolerance > kCoarse; }
   bool is_wide() const { return model_.n_labels > kWide; }
 
   // n forward sweeps with the backward ones before and between them; the last two round, the last keeps its beliefs.

@@ -14,7 +14,7 @@ GENERAL = ["auto", "alpha-expansion", "trws", "bp", "icm"]
 TOL = 1e-4
 
 
-def check_answer(problem, r, optimum):
+def check_answer(problem, r, optimum, tol=TOL):
     slack = SLACK * problem.magnitude
     assert r.labels.shape == (len(problem.unary),)
     assert r.labels.dtype == np.int64
@@ -31,7 +31,7 @@ def check_answer(problem, r, optimum):
     assert r.bound >= r.score
     assert r.gap == r.bound - r.score
     if r.status == "optimal":
-        assert r.score >= optimum - TOL * problem.scale - slack
+        assert r.score >= optimum - tol * problem.scale - slack
 
 
 @given(problem=problems())
@@ -46,6 +46,21 @@ def test_exhaustive_finds_what_enumeration_finds(problem):
 @given(problem=problems())
 def test_answer_agrees_with_exhaustive_search(method, problem):
     check_answer(problem, solve(*problem.arrays, method=method, tol=TOL), brute_force(problem))
+
+
+@given(problem=problems(max_nodes=3, max_labels=11), tol=st.sampled_from([2e-3, 2e-2, 0.3]))
+def test_bound_of_a_coarse_tolerance_holds(problem, tol):
+    check_answer(problem, solve(*problem.arrays, tol=tol), brute_force(problem), tol)
+
+
+@pytest.mark.parametrize("n_labels", [8, 21, 33])
+def test_a_coarse_tolerance_costs_little_score_and_no_truth(n_labels):
+    rng = np.random.default_rng(n_labels)
+    p = make_problem(rng, 120, n_labels, planar_graph(rng, 120), strength=0.2, dtype=np.float32)
+    coarse, fine = solve(*p.arrays, tol=0.02), solve(*p.arrays, tol=1e-6, max_iter=200)
+    assert coarse.iterations < fine.iterations
+    assert fine.score - 0.01 * p.scale <= coarse.score <= coarse.bound
+    assert coarse.bound >= fine.score
 
 
 @pytest.mark.parametrize("method", [*GENERAL, "exhaustive"])
