@@ -118,9 +118,15 @@ class Factor(nn.Module):
             if self.bias is not None and self.bias.requires_grad:
                 once = torch.ones_like(plus, dtype=self.bias.dtype)
                 _gradient(self.bias).index_add_(0, plus, once).index_add_(0, minus, once, alpha=-1)
-            direction = self.weight.index_select(0, plus).sub_(self.weight.index_select(0, minus))  # (N, H)
         if below.requires_grad:
-            torch.autograd.backward(below, direction)
+            torch.autograd.backward(below, self._direction(plus, minus))
+
+    @torch.no_grad()
+    def _direction(self, plus: Tensor, minus: Tensor) -> Tensor:
+        """Row plus[n] of the weights less row minus[n], (N, H), in one pass over the memory."""
+        signs = self.weight.new_tensor([1.0, -1.0]).repeat(len(plus), 1)
+        pairs = torch.stack([plus, minus], dim=1)
+        return functional.embedding_bag(pairs, self.weight, mode="sum", per_sample_weights=signs)
 
     def _hidden_again(self, values: Tensor, masks: Sequence[Tensor]) -> Tensor:
         for layer, mask in zip(stages(self.hidden), masks, strict=True):
