@@ -1,6 +1,7 @@
 """The convex learners: they meet at one optimum, that of scikit-learn on one-node graphs, and certify it."""
 
 from functools import cache
+from time import perf_counter
 
 import numpy as np
 import pytest
@@ -104,6 +105,13 @@ def test_the_dual_never_exceeds_the_objective():
         duals = [record["dual"] for record in history]
         assert duals == sorted(duals)
         assert max(duals) <= min(record["objective"] for record in history) * (1 + 1e-9)
+
+
+def test_seconds_are_those_of_each_pass():
+    start = perf_counter()
+    history = CuttingPlaneSVM(10.0).fit(*make_chains(10, 4, 3)).history_
+    assert len(history) > 3
+    assert 0 < sum(record["seconds"]["total"] for record in history) <= perf_counter() - start
 
 
 @pytest.mark.parametrize(

@@ -24,13 +24,14 @@ class ConvexRun:
     best: float = np.inf
     w: NDArray[np.float64] | None = None
     history: list[Record] = field(default_factory=list)
-    started: float = field(default_factory=perf_counter)
+    last: float = field(default_factory=perf_counter)  # when the last record was made
 
     def note(self, problem: LinearProblem, found: Pass, dual: float, n_constraints: int) -> Record:
         """Record a pass under the present weights; remember them if their objective is the best so far."""
         objective = 0.5 * float(problem.w @ problem.w) + self.C * found.hinge / len(problem)
         if objective < self.best:
             self.best, self.w = objective, problem.w.copy()
+        now = perf_counter()
         bound = max([dual, *(record["dual"] for record in self.history[-1:])])
         self.history.append(
             {
@@ -43,9 +44,10 @@ class ConvexRun:
                 "optimal": found.optimal / len(problem),
                 "differing": found.differing / max(1.0, found.labelled),
                 "constraints": n_constraints,
-                "seconds": {"total": perf_counter() - self.started},
+                "seconds": {"total": now - self.last},
             }
         )
+        self.last = now
         return self.history[-1]
 
     @property
