@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from neuralfactors.experiment import Preset, row_name
+
 from .conftest import ROWS, read_json, write_json
 
 SCRIPT = Path(__file__).parents[2] / "docs/results.py"
@@ -90,6 +92,19 @@ def test_limited_rows_and_other_settings_are_stated(make_comparison, write_resul
     assert "--methods 'SGD' --seeds 1 --limit 4" in page
     assert "The settings or features of unary, SGD were not those that the preset has now." in page
     assert json.dumps({"C": 9}) in page
+
+
+def test_rows_made_with_the_preset_are_known_by_it(make_comparison, write_results):
+    run, preset = make_comparison(KITTI, preset="kitti"), Preset.read("kitti").features["bow"]
+    settings = {
+        "train_split": "train",
+        "features": preset["options"],
+        "mirror": preset["mirror"],
+        "parameters": {row_name(row): changes for row, changes in preset["parameters"].items()},
+    }
+    for folder in (run, *run.glob("seed-*")):
+        write_json(folder / "run.json", {**read_json(folder / "run.json"), "settings": settings})
+    assert "were not those that the preset has now" not in write_results(run)[1]
 
 
 def test_committed_page_is_that_of_the_committed_data(write_results, tmp_path):
