@@ -21,6 +21,7 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 }
 FUSED = ("sgd", "adam", "adamw")  # one pass over the parameters instead of several
 SCHEDULES = ("inverse", "constant", "cosine")
+DUST = 1e-20  # parameters smaller than this are nothing
 
 
 def make_optimizer(optimizer: str | MakeOptimizer, groups: Groups) -> torch.optim.Optimizer:
@@ -46,6 +47,17 @@ def learning_rate_factor(schedule: str, t: float, t0: float, max_iter: int) -> f
     if schedule == "cosine":
         return 0.5 * (1.0 + math.cos(math.pi * min(1.0, (t - 1.0) / max_iter)))
     return 1.0
+
+
+@torch.no_grad()
+def drop_dust(parameters: Sequence[Tensor]) -> None:
+    """Set parameters that are nearly zero to zero.
+
+    Those that only the regulariser moves, of label pairs that never meet, shrink by a share a step for ever. When they
+    become denormal numbers, the processor takes several times as long for all products.
+    """
+    for parameter in parameters:
+        parameter.masked_fill_(parameter.abs() < DUST, 0.0)
 
 
 class Average:

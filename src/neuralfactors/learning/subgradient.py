@@ -17,7 +17,14 @@ from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.distributed import Ranks
 from neuralfactors.learning.history import Callback, Record, make_record, tell
 from neuralfactors.learning.losses import check_option
-from neuralfactors.learning.optimizers import SCHEDULES, Average, MakeOptimizer, learning_rate_factor, make_optimizer
+from neuralfactors.learning.optimizers import (
+    SCHEDULES,
+    Average,
+    MakeOptimizer,
+    drop_dust,
+    learning_rate_factor,
+    make_optimizer,
+)
 from neuralfactors.learning.samples import Samples
 from neuralfactors.learning.step import Clock, Totals, accumulate, accumulate_cross_entropy
 
@@ -201,6 +208,7 @@ class Trainer:
                 if self.settings.regularise:
                     parameter.grad.add_(parameter.detach())
         self.optimizer.step()
+        drop_dust(self.parameters)
         if self.average is not None:
             self.average.update(self.parameters)
 
