@@ -2,10 +2,14 @@
 
 import math
 
+import numpy as np
 import pytest
 import torch
 
-from neuralfactors.learning.optimizers import Average, learning_rate_factor
+from neuralfactors.datasets.chains import make_chains
+from neuralfactors.estimators import StructuralSVM
+from neuralfactors.graph import Graph
+from neuralfactors.learning.optimizers import DUST, Average, drop_dust, learning_rate_factor
 
 
 def test_learning_rate_curves():
@@ -24,3 +28,17 @@ def test_averages(kind, weights):
         average.update([iterate])
     expected = sum(w * iterate for w, iterate in zip(weights, iterates, strict=True)) / sum(weights)
     torch.testing.assert_close(average.values[0], expected)
+
+
+def test_dust_becomes_zero_and_nothing_else_changes():
+    values = torch.tensor([0.0, 1e-40, -1e-21, 2 * DUST, -0.5], requires_grad=True)
+    drop_dust([values])
+    assert torch.equal(values.detach(), torch.tensor([0.0, 0.0, 0.0, 2 * DUST, -0.5]))
+
+
+def test_weights_that_only_the_regulariser_moves_never_become_denormal():
+    X, Y = make_chains(6, 4, 2)
+    X = [Graph(graph.node_features, graph.edges, np.zeros((graph.n_edges, 2))) for graph in X]
+    svm = StructuralSVM((), (3,), optimizer="sgd", momentum=0.0, schedule="constant", learning_rate=0.5,
+                        batch_size=None, max_iter=135, keep="last").fit(X, Y)  # fmt: skip
+    assert torch.count_nonzero(svm.model_.interaction.hidden[0].weight) == 0  # halved 135 times: 1e-41 of what it was
