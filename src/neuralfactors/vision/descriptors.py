@@ -11,14 +11,12 @@ from numpy.typing import NDArray
 from neuralfactors.vision import _kernels
 
 ORIENTATIONS = 8  # bins of a gradient histogram, fixed in the kernel
-HEIGHT = (
-    0.5  # of the HSV cone, whose base has radius 1: what a thing is changes with its shading less than with its hue
-)
+# Of the HSV cone, whose base has radius 1: what a thing is changes with its shading less than with its hue.
+HEIGHT = 0.5
 STRIP = 128  # rows of the lattice described at once, to bound memory on large images
 
-Ring = tuple[
-    list[float], list[tuple[int, int]]
-]  # half a smoothing kernel, and offsets of the histograms smoothed by it
+# Half a smoothing kernel, and offsets of the histograms smoothed by it.
+Ring = tuple[list[float], list[tuple[int, int]]]
 
 
 def hsv_cone(image: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -21,10 +21,8 @@ from neuralfactors.vision.words import nearest_word, to_pixels, word_histograms
 
 VERSION = 3  # of what these functions compute: raise it when a result changes, so that caches are filled anew
 WORD_KINDS = ("gradient", "colour")
-SAMPLE_CELLS, SAMPLE_PIXELS = (
-    4,
-    8,
-)  # words are learnt on every 4th cell of the DAISY lattice and every 8th pixel, each way
+# Words are learnt on every 4th cell of the DAISY lattice and every 8th pixel, each way.
+SAMPLE_CELLS, SAMPLE_PIXELS = 4, 8
 
 Words = Mapping[str, NDArray[np.float32]]  # "node_gradient", "node_colour", "edge_gradient", "edge_colour", each (K, D)
 
