@@ -69,9 +69,9 @@ def _derived(key):
 
 
 def rounded(value):
-    """`value` with all numbers in it to four decimals."""
+    """`value` with all numbers in it to four decimals, but for what a run was asked."""
     if isinstance(value, dict):
-        return {key: rounded(each) for key, each in value.items()}
+        return {key: each if key in ("settings", "options") else rounded(each) for key, each in value.items()}
     if isinstance(value, list):
         return [rounded(each) for each in value]
     return round(value, 4) if isinstance(value, float) else value

@@ -82,7 +82,7 @@ def test_rows_without_figures_and_runs_without_a_preset(make_comparison, write_r
 
 def test_limited_rows_and_other_settings_are_stated(make_comparison, write_results):
     run = make_comparison(KITTI, preset="kitti", rows=("SGD", "unary"), shifts=(0.0,))
-    settings = {"train_split": "train", "features": {"n_regions": 9}, "parameters": {"SGD": {"C": 9}}}
+    settings = {"train_split": "train", "features": {"n_regions": 9}, "parameters": {"SGD": {"C": 0.000123}}}
     for folder in (run, run / "seed-0"):
         write_json(folder / "run.json", {**read_json(folder / "run.json"), "settings": settings})
     path = run / "seed-0/rows/SGD/row.json"
@@ -91,7 +91,7 @@ def test_limited_rows_and_other_settings_are_stated(make_comparison, write_resul
     assert "| 1 | 4 of 6 |" in line(page, "SGD")
     assert "--methods 'SGD' --seeds 1 --limit 4" in page
     assert "The settings or features of unary, SGD were not those that the preset has now." in page
-    assert json.dumps({"C": 9}) in page
+    assert json.dumps({"C": 0.000123}) in page
 
 
 def test_rows_made_with_the_preset_are_known_by_it(make_comparison, write_results):
