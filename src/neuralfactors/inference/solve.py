@@ -54,6 +54,8 @@ def solve(
     tol : float, default 1e-4
         The status is "optimal" when bound - score is at most `tol` times the gain of the best entry of every row and
         table over their mean. Below about 1e-6 only the exact methods get there: the others pass float32 messages.
+        Above 1e-3 the bound of "auto" is that of these messages with an allowance for their errors; else it is
+        computed afresh in double precision.
     random_state : int, Generator or None, default 0
         Seed of the random moves; None for a fresh one.
     factors : list of (nodes, table), optional
