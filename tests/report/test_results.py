@@ -115,3 +115,18 @@ def test_committed_page_is_that_of_the_committed_data(write_results, tmp_path):
         if path.exists():
             (tmp_path / "docs" / path.name).write_bytes(path.read_bytes())
     assert write_results()[1] == page.read_text(encoding="utf-8")
+
+
+def test_the_summary_of_the_readme_is_that_of_the_committed_data():
+    path = SCRIPT.with_name("results.json")
+    if not path.exists():
+        pytest.skip("there are no results yet")
+    results, text = read_json(path), (SCRIPT.parents[1] / "README.md").read_text(encoding="utf-8")
+
+    def both(row):
+        return f"{row['pixel']:.1f} / {row['class_mean']:.1f}"
+
+    for name, title in (("msrc21", "MSRC-21"), ("kitti", "KITTI"), ("siftflow", "SIFT Flow")):
+        cells = line(text, f"{title}, bags of words").strip("| ").split(" | ")
+        assert [cells[2], cells[4]] == [both(results[name]["bow"][row]) for row in ("int+nrl", "3-layer")]
+    assert f"With CNN features MSRC-21 has {both(results['msrc21']['cnn']['neural factors'])}" in text
