@@ -8,7 +8,8 @@ import argparse
 import json
 from pathlib import Path
 
-from neuralfactors.experiment import Preset, row_name
+from neuralfactors.experiment import Preset
+from neuralfactors.experiment.variants import check_parameters
 from neuralfactors.report import comparison_figures
 from neuralfactors.report.findings import MEASURES, PAIRS, gains, paper_gain, plus_minus, points, title, verdict
 from neuralfactors.report.page import SETS
@@ -181,7 +182,7 @@ def commands(name, kind, rows):
 
 def is_preset(preset, folder, figures):
     """Whether a row was made with the settings that the preset has."""
-    parameters = {row if row == "*" else row_name(row): changes for row, changes in preset["parameters"].items()}
+    parameters = check_parameters(preset["parameters"])  # by names of folders
     settings = {**parameters.get("*", {}), **parameters.get(folder, {})}
     asked = {"settings": settings, "options": preset["options"], "mirror": preset["mirror"]}
     return all(figures[key] == value for key, value in asked.items())

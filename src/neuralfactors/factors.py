@@ -130,9 +130,7 @@ class Factor(nn.Module):
 
     def _hidden_again(self, values: Tensor, masks: Sequence[Tensor]) -> Tensor:
         for layer, mask in zip(stages(self.hidden), masks, strict=True):
-            values = layer.linear(values)
-            for module in layer.modules:
-                values = module(values)
+            values = layer.activation(layer.linear(values))
             values = values * (mask * layer.scale).to(values.dtype)
         return values
 

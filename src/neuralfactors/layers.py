@@ -45,7 +45,7 @@ class Workspace:
 
 
 class Dropout(nn.Dropout):
-    """Dropout that takes a byte of chance a unit, so that its share counts in 256ths: ten times faster than torch's."""
+    """Dropout that takes a byte of chance a unit, so that its share counts in 256ths: eight times faster than torch's."""
 
     def __init__(self, p: float) -> None:
         super().__init__(p)
@@ -71,10 +71,10 @@ class Dropout(nn.Dropout):
 
 
 class Stage(NamedTuple):
-    """A hidden layer: its linear map, what follows it, and dropout where it is in force."""
+    """A hidden layer: its linear map, its activation, and dropout where it is in force."""
 
     linear: nn.Linear
-    modules: list[nn.Module]
+    activation: nn.Module
     dropout: Dropout | None
 
     @property
@@ -102,13 +102,11 @@ def make_hidden(
 def stages(hidden: nn.Sequential) -> list[Stage]:
     """The layers of `make_hidden`."""
     found: list[Stage] = []
-    for module in hidden:
+    for module, above in pairwise(hidden):
         if isinstance(module, nn.Linear):
-            found.append(Stage(module, [], None))
-        elif not isinstance(module, Dropout):
-            found[-1].modules.append(module)
-        elif module.training:
-            found[-1] = found[-1]._replace(dropout=module)
+            found.append(Stage(module, above, None))
+        elif isinstance(above, Dropout) and above.training:
+            found[-1] = found[-1]._replace(dropout=above)
     return found
 
 
@@ -133,14 +131,12 @@ def activate(features: Tensor, weight: Tensor, layer: Stage, mask: Tensor | None
     width = weight.shape[1]
     out[:, width] = 0.0
     values = torch.mm(features, weight, out=out[:, :width])
-    if all(type(module) in IN_PLACE for module in layer.modules):
-        for module in layer.modules:
-            IN_PLACE[type(module)](out)  # the last column too: memory without gaps is faster
-        out[:, width] = 1.0
+    in_place = IN_PLACE.get(type(layer.activation))
+    if in_place is None:
+        out = join_ones(layer.activation(values))
     else:
-        for module in layer.modules:
-            values = module(values)
-        out = join_ones(values)
+        in_place(out)  # the last column too: memory without gaps is faster
+        out[:, width] = 1.0
     return out if mask is None else out.mul_(mask)
 
 
