@@ -48,6 +48,8 @@ class Dropout(nn.Dropout):
     """Dropout by a byte of chance a unit, so that its share counts in 256ths: eight times faster than torch's."""
 
     def __init__(self, p: float) -> None:
+        if not 0 <= p < 1:
+            raise ValueError(f"dropout must be at least 0 and below 1, got {p}")
         super().__init__(p)
         self.dropped = min(max(round(256 * p), 1), 255) if p else 0
 
