@@ -22,9 +22,9 @@ from neuralfactors.vision import FeatureBuilder, FeatureSettings
 from neuralfactors.vision.descriptors import dense_daisy
 from neuralfactors.vision.layout import region_edges
 from neuralfactors.vision.regions import slic
-from neuralfactors.vision.words import nearest_word
+from neuralfactors.vision.words import word_shares
 
-SETTINGS = FeatureSettings()
+SETTINGS = FeatureSettings(softness=0)  # every descriptor counts for its nearest word, as in the reference
 
 
 def load_images(report: Report, quick: bool) -> list[np.ndarray]:
@@ -129,7 +129,7 @@ def compare_times(
         "SLIC": (over(lambda i: slic(i, SETTINGS.n_regions), images), over(reference.regions, images)),
         "DAISY": (over(lambda i: dense_daisy(i, radius=SETTINGS.radius), images), over(reference.daisy, images)),
         "edges": (over(region_edges, regions), over(reference.edges, regions)),
-        "nearest words": (over(lambda p: nearest_word(p, words["node_gradient"]), lattices), over(predict, lattices)),
+        "nearest words": (over(lambda p: word_shares(p, words["node_gradient"]), lattices), over(predict, lattices)),
     }
     seconds = {name: interleave({"ours": ours, "reference": theirs}, repeats) for name, (ours, theirs) in parts.items()}
     whole = seconds["image to graph"]

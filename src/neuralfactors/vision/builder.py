@@ -119,7 +119,7 @@ class FeatureBuilder:
     @classmethod
     def from_state(cls, settings: Mapping[str, Any], words: Mapping[str, NDArray[np.float32]], **options: Any) -> Self:
         """The builder that `state` came from; `options` are those of the constructor."""
-        builder = cls(FeatureSettings(**settings), **options)
+        builder = cls(FeatureSettings(**{"softness": 0.0, **settings}), **options)  # files may be older than softness
         builder.words_ = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in words.items()}
         return builder
 

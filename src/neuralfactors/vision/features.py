@@ -17,9 +17,9 @@ from neuralfactors.vision.image_graph import ImageGraph
 from neuralfactors.vision.layout import edge_geometry, region_centres, region_edges, region_medians
 from neuralfactors.vision.regions import check_image, find_regions
 from neuralfactors.vision.settings import FeatureSettings
-from neuralfactors.vision.words import nearest_word, to_pixels, word_histograms
+from neuralfactors.vision.words import region_cells, word_histograms
 
-VERSION = 3  # of what these functions compute: raise it when a result changes, so that caches are filled anew
+VERSION = 4  # of what these functions compute: raise it when a result changes, so that caches are filled anew
 WORD_KINDS = ("gradient", "colour")
 # Words are learnt on every 4th cell of the DAISY lattice and every 8th pixel, each way.
 SAMPLE_CELLS, SAMPLE_PIXELS = 4, 8
@@ -87,18 +87,14 @@ def _bags(
     image: NDArray[np.uint8], regions: NDArray[np.int32], settings: FeatureSettings, words: Words
 ) -> dict[str, NDArray[np.float32]]:
     # Histograms (V, K) of the words of both kinds side by side, for "node" and for "edge".
-    n_regions = int(regions.max()) + 1
     lattice = dense_daisy(image, stride=settings.stride, radius=settings.radius)
     points = {"gradient": lattice.reshape(-1, lattice.shape[2]), "colour": hsv_cone(image).reshape(-1, 3)}
-    bags = {}
+    cells = {"gradient": region_cells(regions, settings.stride), "colour": region_cells(regions)}
+    bags, softness = {}, settings.softness or 0.0
     for use in ("node", "edge") if settings.uses_words else ("edge",):
-        histograms = []
-        for kind in WORD_KINDS:
-            vocabulary = words[f"{use}_{kind}"]
-            nearest = nearest_word(points[kind], vocabulary)
-            if kind == "gradient":
-                nearest = to_pixels(nearest.reshape(lattice.shape[:2]), settings.stride, regions.shape)
-            histograms.append(word_histograms(regions, nearest, n_regions, len(vocabulary)))
+        histograms = [
+            word_histograms(points[kind], words[f"{use}_{kind}"], cells[kind], softness) for kind in WORD_KINDS
+        ]
         bag = np.concatenate(histograms, axis=1)
         bags[use] = np.sqrt(bag) if settings.root else bag
     return bags

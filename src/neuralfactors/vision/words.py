@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 from sklearn.cluster import MiniBatchKMeans
+
+STRIP = 2**15  # points whose shares are in memory at once
 
 
 def learn_words(points: NDArray[np.float32], n_words: int, random_state: int = 0) -> NDArray[np.float32]:
@@ -26,25 +29,60 @@ def learn_words(points: NDArray[np.float32], n_words: int, random_state: int = 0
     return np.ascontiguousarray(means.fit(points).cluster_centers_, dtype=np.float32)
 
 
-def nearest_word(points: NDArray[np.float32], words: NDArray[np.float32]) -> NDArray[np.int64]:
-    """Number (N,) of the word (K, D) nearest to each of `points` (N, D); the first of equals."""
-    # |p - w|² = |p|² - 2 (p·w - |w|²/2), and |p|² is the same for all words: one matrix product does it.
-    closeness: NDArray[np.float32] = points @ words.T
-    closeness -= 0.5 * np.einsum("kd,kd->k", words, words)
-    nearest: NDArray[np.int64] = np.argmax(closeness, axis=1)
-    return nearest
+def word_shares(points: NDArray[np.float32], words: NDArray[np.float32], softness: float = 0.0) -> NDArray[np.float32]:
+    """How much each of `points` (N, D) counts for each of `words` (K, D): (N, K), rows sum to one.
+
+    Parameters
+    ----------
+    points, words : float32 arrays
+    softness : float
+        0: all of it for the nearest word, the first of equals. Else shares go as exp(−(d / width)²) with the distance
+        d, where the width is `softness` times the distance between neighbouring words.
+    """
+    # |p - w|² = |p|² - 2 (p·w - |w|²/2), and |p|² is the same for all words: one matrix product does it. With words
+    # down the rows, what follows runs along contiguous points.
+    closeness: NDArray[np.float32] = words @ points.T
+    closeness -= 0.5 * np.einsum("kd,kd->k", words, words)[:, None]
+    if softness == 0:
+        shares = np.zeros_like(closeness.T)
+        shares[np.arange(len(points)), closeness.argmax(axis=0)] = 1
+        return shares
+    closeness -= closeness.max(axis=0)
+    closeness *= 2 / (softness**2 * _spacing(words))
+    np.exp(closeness, out=closeness)
+    closeness /= closeness.sum(axis=0)
+    return closeness.T
+
+
+def _spacing(words: NDArray[np.float32]) -> np.float32:
+    # Mean square of the distance from a word to the nearest other one; 1 where there is only one, and nothing to share.
+    distinct = np.unique(words, axis=0)
+    if len(distinct) == 1:
+        return np.float32(1)
+    squares = np.square(distinct[:, None] - distinct).sum(axis=2)
+    np.fill_diagonal(squares, np.inf)
+    return np.float32(squares.min(axis=1).mean())
 
 
 def word_histograms(
-    regions: NDArray[np.int32], words: NDArray[np.int64], n_regions: int, n_words: int
+    points: NDArray[np.float32], words: NDArray[np.float32], cells: csc_array, softness: float = 0.0
 ) -> NDArray[np.float32]:
-    """Share (`n_regions`, `n_words`) of each word among the pixels of each region; every row sums to one."""
-    cells = regions.ravel().astype(np.int64) * n_words + words.ravel()
-    counts = np.bincount(cells, minlength=n_regions * n_words).reshape(n_regions, n_words)
-    shares: NDArray[np.float64] = counts / counts.sum(axis=1, keepdims=True)
-    return shares.astype(np.float32)
+    """Share (V, K) of each of `words` (K, D) in each region; every row sums to one.
+
+    `cells` (V, N), of `region_cells`, says how regions are made up of the cells that `points` (N, D) describe.
+    """
+    total = np.zeros((cells.shape[0], len(words)), dtype=np.float32)
+    for first in range(0, len(points), STRIP):
+        part = slice(first, first + STRIP)
+        total += cells[:, part] @ word_shares(points[part], words, softness)
+    return total
 
 
-def to_pixels(cells: NDArray[np.int64], stride: int, shape: tuple[int, int]) -> NDArray[np.int64]:
-    """Values (H, W) of the pixels of a lattice whose `cells` cover stride × stride pixels each."""
-    return cells.repeat(stride, axis=0)[: shape[0]].repeat(stride, axis=1)[:, : shape[1]]
+def region_cells(regions: NDArray[np.int32], stride: int = 1) -> csc_array:
+    """Share (V, N) of each cell of `stride` × `stride` pixels in the area of each of `regions` (H, W), row by row."""
+    areas = np.bincount(regions.ravel())
+    rows, columns = (np.arange(n) // stride for n in regions.shape)
+    cells = rows[:, None] * (columns[-1] + 1) + columns
+    weights = (1 / areas).astype(np.float32)[regions]
+    shape = (len(areas), (rows[-1] + 1) * (columns[-1] + 1))
+    return csc_array((weights.ravel(), (regions.ravel(), cells.ravel())), shape=shape)
