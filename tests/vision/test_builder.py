@@ -1,5 +1,6 @@
 import json
 import logging
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -31,7 +32,8 @@ def test_the_papers_sizes():
     assert built.graph.edge_features.shape[1] == 2 * (10 + 5) + 2
 
 
-def test_features_by_counting(builder):
+def test_features_by_counting():
+    builder = FeatureBuilder(replace(SMALL, softness=0.0)).fit(IMAGES)
     built = builder.transform(IMAGES[0])
     regions, words = built.regions, builder.words_
     np.testing.assert_array_equal(built.graph.edges, region_edges(regions))
@@ -56,6 +58,28 @@ def test_edge_features_are_both_ends_distance_and_angle(builder):
         assert len(np.unique(seen, axis=0)) == 1
     assert features_of_edges[:, 14].min() > 0
     assert 0 <= features_of_edges[:, 15].min() <= features_of_edges[:, 15].max() <= np.float32(np.pi)
+
+
+def test_words_are_soft_unless_a_network_describes_the_nodes(builder):
+    assert SMALL.softness == FeatureSettings().softness == 0.5
+    assert FeatureSettings(features="cnn").softness == FeatureSettings.fine().softness == 0
+    soft, hard = (FeatureBuilder(replace(SMALL, softness=s)).fit(IMAGES).transform(IMAGES[0]) for s in (None, 0.0))
+    assert_same(soft, builder.transform(IMAGES[0]))
+    rows = [built.graph.node_features for built in (soft, hard)]
+    assert (rows[0] > 1e-3).sum() > (rows[1] > 1e-3).sum()
+    np.testing.assert_allclose((rows[0][:, :8] ** 2).sum(axis=1), 1, rtol=1e-5)
+
+
+def test_settings_from_before_softness_mean_the_nearest_word(builder):
+    settings, words = builder.state()
+    del settings["softness"]
+    assert FeatureBuilder.from_state(settings, words).settings.softness == 0
+
+
+@pytest.mark.parametrize("softness", [-0.1, float("nan"), float("inf")])
+def test_a_softness_that_is_none_is_refused(softness):
+    with pytest.raises(ValueError, match="softness must be positive, or 0 for the nearest word only, got"):
+        FeatureSettings(softness=softness)
 
 
 def test_shares_instead_of_roots():
