@@ -58,10 +58,16 @@ def test_soft_shares_by_their_formula():
     np.testing.assert_allclose(word_shares(points, words, 0.7), expected, rtol=1e-3, atol=1e-6)
 
 
-def test_little_softness_is_the_nearest_word():
+@pytest.mark.parametrize("softness", [1e-3, 1e-30, 1e-200])
+def test_little_softness_is_the_nearest_word(softness):
     rng = np.random.default_rng(1)
     points, words = rng.random((200, 5), dtype=np.float32), rng.random((7, 5), dtype=np.float32)
-    np.testing.assert_allclose(word_shares(points, words, 1e-3), word_shares(points, words), atol=1e-6)
+    np.testing.assert_allclose(word_shares(points, words, softness), word_shares(points, words), atol=1e-6)
+
+
+def test_much_softness_makes_all_words_alike():
+    words = np.eye(4, dtype=np.float32)
+    np.testing.assert_allclose(word_shares(2 * words, words, 1e30), np.full((4, 4), 0.25))
 
 
 @pytest.mark.parametrize("n_distinct", [1, 2])

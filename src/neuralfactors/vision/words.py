@@ -8,6 +8,7 @@ from scipy.sparse import csc_array
 from sklearn.cluster import MiniBatchKMeans
 
 STRIP = 2**15  # points whose shares are in memory at once
+NARROWEST = 1e-30  # square of the width in which shares fall: less than that overflows float32
 
 
 def learn_words(points: NDArray[np.float32], n_words: int, random_state: int = 0) -> NDArray[np.float32]:
@@ -48,20 +49,20 @@ def word_shares(points: NDArray[np.float32], words: NDArray[np.float32], softnes
         shares[np.arange(len(points)), closeness.argmax(axis=0)] = 1
         return shares
     closeness -= closeness.max(axis=0)
-    closeness *= 2 / (softness**2 * _spacing(words))
+    closeness *= 2 / max(softness**2 * _spacing(words), NARROWEST)
     np.exp(closeness, out=closeness)
     closeness /= closeness.sum(axis=0)
     return closeness.T
 
 
-def _spacing(words: NDArray[np.float32]) -> np.float32:
+def _spacing(words: NDArray[np.float32]) -> float:
     # Mean square of the distance from a word to the nearest other one; 1 where there is only one, and nothing to share.
     distinct = np.unique(words, axis=0)
     if len(distinct) == 1:
-        return np.float32(1)
+        return 1.0
     squares = np.square(distinct[:, None] - distinct).sum(axis=2)
     np.fill_diagonal(squares, np.inf)
-    return np.float32(squares.min(axis=1).mean())
+    return float(squares.min(axis=1).mean())
 
 
 def word_histograms(
