@@ -50,4 +50,7 @@ def test_a_dask_cluster_of_two_workers_gives_the_same_model(call, scenes, tmp_pa
     assert len(done) == 2
     assert all(done.values())
     models = [tmp_path / name / "rows/int+nrl/model/model.safetensors" for name in means]
-    assert models[0].read_bytes() == models[1].read_bytes()
+    same = (
+        models[0].read_bytes() == models[1].read_bytes()
+    )  # outside the assertion: pytest would look for the difference
+    assert same

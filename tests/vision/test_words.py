@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pictures import random_regions
 from sklearn.cluster import KMeans
+from threadpoolctl import threadpool_limits
 
 from neuralfactors.vision.words import STRIP, learn_words, region_cells, word_histograms, word_shares
 
@@ -99,3 +100,16 @@ def test_more_points_than_fit_at_once():
     words = points[:3]
     found = word_histograms(points, words, region_cells(regions), 0.5)
     np.testing.assert_allclose(found[0], word_shares(points, words, 0.5).mean(axis=0), rtol=1e-3)
+
+
+def test_the_number_of_threads_does_not_change_histograms():
+    rng = np.random.default_rng(0)
+    points, words = rng.random((4096, 200), dtype=np.float32), rng.random((60, 200), dtype=np.float32)
+    cells = region_cells(np.arange(4096, dtype=np.int32).reshape(64, 64) // 16)
+    one, several = (_histograms_by_threads(points, words, cells, n) for n in (1, 2))
+    np.testing.assert_array_equal(one, several)
+
+
+def _histograms_by_threads(points, words, cells, n_threads):
+    with threadpool_limits(n_threads):
+        return word_histograms(points, words, cells, 0.5)

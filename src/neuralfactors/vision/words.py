@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 from sklearn.cluster import MiniBatchKMeans
+from threadpoolctl import ThreadpoolController
 
 STRIP = 2**15  # points whose shares are in memory at once
 NARROWEST = 1e-30  # square of the width in which shares fall: less than that overflows float32
@@ -73,10 +76,16 @@ def word_histograms(
     `cells` (V, N), of `region_cells`, says how regions are made up of the cells that `points` (N, D) describe.
     """
     total = np.zeros((cells.shape[0], len(words)), dtype=np.float32)
-    for first in range(0, len(points), STRIP):
-        part = slice(first, first + STRIP)
-        total += cells[:, part] @ word_shares(points[part], words, softness)
+    with _blas().limit(limits=1, user_api="blas"):  # rounding depends on the number of threads, results must not
+        for first in range(0, len(points), STRIP):
+            part = slice(first, first + STRIP)
+            total += cells[:, part] @ word_shares(points[part], words, softness)
     return total
+
+
+@lru_cache(maxsize=1)
+def _blas() -> ThreadpoolController:
+    return ThreadpoolController()  # a search of the loaded libraries, for once
 
 
 def region_cells(regions: NDArray[np.int32], stride: int = 1) -> csc_array:
