@@ -7,6 +7,7 @@ import sys
 import time
 
 import pytest
+from cli_server import ONE_THREAD, same_bytes
 
 OPTIONS = ("--regions", "30", "--epochs", "12", "--jobs", "1")
 
@@ -16,7 +17,8 @@ def ended(scenes, cache, tmp_path):
     """A run that SIGTERM ended in the midst of training: its exit code, what it said, and its folder."""
     run = tmp_path / "cut"
     words = ["train", str(scenes), "--out", str(run), "--cache", str(cache), *OPTIONS]
-    process = subprocess.Popen([sys.executable, "-m", "neuralfactors", *words], stderr=subprocess.PIPE, text=True)
+    program = [sys.executable, "-m", "neuralfactors"]
+    process = subprocess.Popen([*program, *words], stderr=subprocess.PIPE, text=True, env=ONE_THREAD)
     history, deadline = run / "rows/int+nrl/history.jsonl", time.monotonic() + 120
     while time.monotonic() < deadline and not (history.exists() and len(history.read_text().splitlines()) >= 2):
         time.sleep(0.02)
@@ -34,7 +36,7 @@ def test_sigterm_is_told_in_one_sentence_and_resumed_to_the_same_model(call, sce
     assert call("resume", run, "--jobs", "1", "--cache", cache).code == 0
     assert call("train", scenes, "--out", tmp_path / "whole", "--cache", cache, *OPTIONS).code == 0
     models = [folder / "rows/int+nrl/model/model.safetensors" for folder in (run, tmp_path / "whole")]
-    assert models[0].read_bytes() == models[1].read_bytes()
+    assert same_bytes(*models)
 
 
 def test_a_reader_that_has_had_enough_is_no_error(trained):
