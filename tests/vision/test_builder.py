@@ -142,12 +142,10 @@ def test_several_processes_give_the_same(builder):
         assert_same(one, two)
 
 
-def test_a_dask_cluster_gives_the_same(builder):
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        remote = FeatureBuilder(SMALL, dask=cluster.scheduler_address).fit(IMAGES)
-        for one, two in zip(builder.transform_many(IMAGES), remote.transform_many(IMAGES), strict=True):
-            assert_same(one, two)
+def test_a_dask_cluster_gives_the_same(builder, dask_cluster):
+    remote = FeatureBuilder(SMALL, dask=dask_cluster.scheduler_address).fit(IMAGES)
+    for one, two in zip(builder.transform_many(IMAGES), remote.transform_many(IMAGES), strict=True):
+        assert_same(one, two)
 
 
 def test_state_through_json_and_back(builder):

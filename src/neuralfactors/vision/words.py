@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 from sklearn.cluster import MiniBatchKMeans
-from threadpoolctl import ThreadpoolController
+from threadpoolctl import threadpool_limits
+
+from neuralfactors.vision.threads import one_blas_thread
 
 STRIP = 2**15  # points whose shares are in memory at once
 NARROWEST = 1e-30  # square of the width in which shares fall: less than that overflows float32
@@ -30,7 +30,9 @@ def learn_words(points: NDArray[np.float32], n_words: int, random_state: int = 0
         words = np.array(list(distinct.values()))
         return np.concatenate([words, np.repeat(words[:1], n_words - len(words), axis=0)])
     means = MiniBatchKMeans(n_words, batch_size=4096, n_init=3, random_state=random_state)
-    return np.ascontiguousarray(means.fit(points).cluster_centers_, dtype=np.float32)
+    with threadpool_limits(1, user_api="openmp"):  # k-means stops by a sum whose rounding depends on the threads
+        means.fit(points)
+    return np.ascontiguousarray(means.cluster_centers_, dtype=np.float32)
 
 
 def word_shares(points: NDArray[np.float32], words: NDArray[np.float32], softness: float = 0.0) -> NDArray[np.float32]:
@@ -76,16 +78,11 @@ def word_histograms(
     `cells` (V, N), of `region_cells`, says how regions are made up of the cells that `points` (N, D) describe.
     """
     total = np.zeros((cells.shape[0], len(words)), dtype=np.float32)
-    with _blas().limit(limits=1, user_api="blas"):  # rounding depends on the number of threads, results must not
+    with one_blas_thread:
         for first in range(0, len(points), STRIP):
             part = slice(first, first + STRIP)
             total += cells[:, part] @ word_shares(points[part], words, softness)
     return total
-
-
-@lru_cache(maxsize=1)
-def _blas() -> ThreadpoolController:
-    return ThreadpoolController()  # a search of the loaded libraries, for once
 
 
 def region_cells(regions: NDArray[np.int32], stride: int = 1) -> csc_array:
