@@ -10,8 +10,6 @@ import resource
 import sys
 import tempfile
 
-# With more than one thread, sums are not always rounded the same way on a busy machine.
-ONE_THREAD = {**os.environ, "OMP_NUM_THREADS": "1"}
 FAST = ("--regions", "30", "--epochs", "4", "--jobs", "1")  # options of `train` for small scenes
 
 

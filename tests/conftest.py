@@ -3,6 +3,7 @@
 import os
 import shutil
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
@@ -56,3 +57,15 @@ def chromium():
     """The path of the browser; for tests marked `browser`."""
     path, reason = find_chromium()
     return path or pytest.skip(reason)
+
+
+@pytest.fixture
+def dask_cluster():
+    """A Dask cluster of two workers."""
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+    # Starting workers sets numbers of threads in this process's environment too, for all that is started after it.
+    with (
+        patch.dict(os.environ),
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+    ):
+        yield cluster

@@ -5,7 +5,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from cli_server import FAST, ONE_THREAD
+from cli_server import FAST
 
 from neuralfactors.datasets import write_scenes
 
@@ -14,8 +14,7 @@ SERVER = Path(__file__).parents[1] / "cli_server.py"
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory):
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    process = subprocess.Popen([sys.executable, str(SERVER)], env=ONE_THREAD, **pipes)
+    process = subprocess.Popen([sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     yield process
     process.stdin.close()
     process.wait(timeout=30)

@@ -37,16 +37,14 @@ def test_a_backbone_that_nobody_knows(call, scenes, cache, tmp_path, cnn):
     assert "Error: backbone must be 'efficientnet-lite0' to 'efficientnet-lite2' or 'timm:NAME'" in result.err
 
 
-def test_a_dask_cluster_of_two_workers_gives_the_same_model(call, scenes, tmp_path):
-    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        means = {"dask": ("--dask", cluster.scheduler_address), "here": ()}
-        for name, options in means.items():
-            places = ("--out", tmp_path / name, "--cache", tmp_path / f"cache_{name}")
-            result = call("train", scenes, *places, *FAST, "--quiet", *options)
-            assert result.code == 0, result.err
-        with distributed.Client(cluster) as client:
-            done = client.run(lambda dask_worker: len(dask_worker.state.log))  # what each worker has gone through
+def test_a_dask_cluster_of_two_workers_gives_the_same_model(call, scenes, tmp_path, dask_cluster):
+    means = {"dask": ("--dask", dask_cluster.scheduler_address), "here": ()}
+    for name, options in means.items():
+        places = ("--out", tmp_path / name, "--cache", tmp_path / f"cache_{name}")
+        result = call("train", scenes, *places, *FAST, "--quiet", *options)
+        assert result.code == 0, result.err
+    with dask_cluster.get_client() as client:
+        done = client.run(lambda dask_worker: len(dask_worker.state.log))  # what each worker has gone through
     assert len(done) == 2
     assert all(done.values())
     models = [tmp_path / name / "rows/int+nrl/model/model.safetensors" for name in means]

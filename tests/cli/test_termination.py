@@ -7,7 +7,7 @@ import sys
 import time
 
 import pytest
-from cli_server import ONE_THREAD, same_bytes
+from cli_server import same_bytes
 
 OPTIONS = ("--regions", "30", "--epochs", "12", "--jobs", "1")
 
@@ -17,8 +17,7 @@ def ended(scenes, cache, tmp_path):
     """A run that SIGTERM ended in the midst of training: its exit code, what it said, and its folder."""
     run = tmp_path / "cut"
     words = ["train", str(scenes), "--out", str(run), "--cache", str(cache), *OPTIONS]
-    program = [sys.executable, "-m", "neuralfactors"]
-    process = subprocess.Popen([*program, *words], stderr=subprocess.PIPE, text=True, env=ONE_THREAD)
+    process = subprocess.Popen([sys.executable, "-m", "neuralfactors", *words], stderr=subprocess.PIPE, text=True)
     history, deadline = run / "rows/int+nrl/history.jsonl", time.monotonic() + 120
     while time.monotonic() < deadline and not (history.exists() and len(history.read_text().splitlines()) >= 2):
         time.sleep(0.02)

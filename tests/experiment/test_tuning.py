@@ -85,12 +85,10 @@ def test_processes_do_not_change_what_is_found(config, tmp_path):
     assert RunFolder(tmp_path / "1").document()["finished"]
 
 
-def test_a_dask_cluster_of_two_workers_finds_the_same(config, tmp_path):
-    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+def test_a_dask_cluster_of_two_workers_finds_the_same(config, tmp_path, dask_cluster):
     found = [tune(config, Search(3), tmp_path / "here", Means(tmp_path / "cache")).read_text()]
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
-        means = Means(tmp_path / "cache", dask=cluster.scheduler_address)
-        found.append(tune(config, Search(3), tmp_path / "there", means).read_text())
+    means = Means(tmp_path / "cache", dask=dask_cluster.scheduler_address)
+    found.append(tune(config, Search(3), tmp_path / "there", means).read_text())
     assert found[0] == found[1]
 
 
