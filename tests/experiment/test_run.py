@@ -1,9 +1,11 @@
 """Runs: the table of variants, run folders, resuming, and that context is learnt on the scenes."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 from sklearn.pipeline import Pipeline
 
@@ -146,6 +148,26 @@ def test_resume_trains_only_what_is_left(finished, config, tmp_path):
     assert RunFolder(finished).choose_row(None) == "int+nrl"
     [again] = (finished / "rows/int+nrl/model").glob("*.safetensors")
     assert again.read_bytes() == model
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    yield torch.set_num_threads
+    torch.set_num_threads(before)
+
+
+def test_a_run_keeps_the_number_of_threads_it_began_with(config, tmp_path, threads):
+    threads(1)
+    folder = run(replace(config, rows=("int+nrl",)), tmp_path / "run")
+    row = RunFolder(folder).row("int+nrl")
+    [before] = [path.read_bytes() for path in row.glob("model/*.safetensors")]
+    (row / "row.json").write_text(json.dumps({**read(row / "row.json"), "status": "running"}))
+    threads(2)
+    resume(folder)
+    assert torch.get_num_threads() == 2
+    same = [path.read_bytes() for path in row.glob("model/*.safetensors")] == [before]
+    assert same  # of the bytes themselves, pytest would show the difference, for minutes
 
 
 def test_failed_row_says_why(scenes, tmp_path):

@@ -12,6 +12,7 @@ from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RUN_FILE, SEEDS, RunFolder, write_json
 from neuralfactors.experiment.preparation import Means, open_data, open_folder, used_splits
 from neuralfactors.experiment.run import now, resume_run, run, run_document
+from neuralfactors.experiment.threads import threads_of
 from neuralfactors.experiment.tuning import resume_tuning
 
 
@@ -54,13 +55,14 @@ def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
 
 
 def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
-    for seed in document[SEEDS]:
-        config = replace(RunConfig(**document["settings"]), seed=seed)
-        place = folder.seed(seed)
-        if (place / RUN_FILE).exists():
-            resume_run(place, means)
-        else:
-            run(config, place, means, document["command"])
+    with threads_of(document):
+        for seed in document[SEEDS]:
+            config = replace(RunConfig(**document["settings"]), seed=seed)
+            place = folder.seed(seed)
+            if (place / RUN_FILE).exists():
+                resume_run(place, means)
+            else:
+                run(config, place, means, document["command"])
     if not document["finished"]:
         write_json(folder.path / RUN_FILE, {**document, "finished": now()})
     return folder.path

@@ -10,12 +10,15 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import torch
+
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_examples
 from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, write_json
 from neuralfactors.experiment.preparation import Means, open_data, prepare, used_splits
 from neuralfactors.experiment.rows import run_row
+from neuralfactors.experiment.threads import threads_of
 
 PACKAGES = ("neuralfactors", "torch", "numpy", "scipy", "scikit-learn", "scikit-image", "pillow")
 logger = logging.getLogger(__name__)
@@ -30,8 +33,10 @@ def run(config: RunConfig, out: str | os.PathLike[str], means: Means | None = No
     if (folder.path / RUN_FILE).exists():
         raise FileExistsError(f"{out} already holds a run: 'neuralfactors resume {out}' continues it")
     data = open_data(config)
-    write_json(folder.path / RUN_FILE, run_document(config, data, command))
-    return _run(config, data, folder, means or Means())
+    document = run_document(config, data, command)
+    write_json(folder.path / RUN_FILE, document)
+    with threads_of(document):
+        return _run(config, data, folder, means or Means())
 
 
 def resume_run(path: str | os.PathLike[str], means: Means | None = None) -> Path:
@@ -41,7 +46,8 @@ def resume_run(path: str | os.PathLike[str], means: Means | None = None) -> Path
     config = RunConfig(**document["settings"])
     if document["finished"] and folder.finished_rows() == list(config.rows):
         return folder.path
-    return _run(config, open_data(config), folder, means or Means())
+    with threads_of(document):
+        return _run(config, open_data(config), folder, means or Means())
 
 
 def _run(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) -> Path:
@@ -72,6 +78,7 @@ def run_document(config: RunConfig, data: ImageFolder, command: str) -> dict[str
         "seed": config.seed,
         "preset": config.preset,
         "settings": config.to_dict(),
+        "threads": torch.get_num_threads(),
         "versions": {"python": platform.python_version(), **{name: _version(name) for name in PACKAGES}},
         "started": now(),
         "finished": None,
