@@ -181,9 +181,13 @@ def test_demo(call, tmp_path):
     assert (tmp_path / "demo" / "report.html").stat().st_size > 10_000
     assert list((tmp_path / "demo" / "figures").glob("*.png"))
     assert call("demo", *options).code == 0  # a second time goes on with what is there
-    other = call("demo", "--out", tmp_path / "demo", "--scenes", "8", "--epochs", "3")
-    assert other.code == 1
-    assert "other settings" in other.err
+    scene = tmp_path / "demo/scenes/images/scene_0000.png"
+    drawn = scene.read_bytes()
+    for changes in (("--epochs", "3"), ("--seed", "1")):
+        other = call("demo", *options, *changes)
+        assert other.code == 1
+        assert "other settings" in other.err
+    assert scene.read_bytes() == drawn
 
 
 def test_method_by_its_printed_name(call, scenes, cache, tmp_path):
@@ -192,6 +196,8 @@ def test_method_by_its_printed_name(call, scenes, cache, tmp_path):
     assert result.code == 0, result.err
     settings = json.loads((tmp_path / "run/rows/int+lin-dagger/row.json").read_text())["settings"]
     assert settings["model"]["unary_hidden"] == [7]
+    maps = call("predict", tmp_path / "run", scenes / "images", "--out", tmp_path / "maps", "--row", "int†+lin")
+    assert maps.code == 0, maps.err
 
 
 def test_a_set_without_splits_is_split_at_random(call, cache, tmp_path):

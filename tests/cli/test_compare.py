@@ -8,6 +8,7 @@ import sys
 import time
 
 import pytest
+from PIL import Image
 
 ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int†+lin", "3-layer")
 FOLDERS = {**{row: row for row in ROWS}, "int†+lin": "int+lin-dagger"}
@@ -160,6 +161,7 @@ def test_settings_files_change_rows(compare, tmp_path):
         (("--limit", "many"), ("limit must be a number of images, or ROW=N, got 'many'",)),
         (("--limit", "magic=3"), ("method must be one of", "got 'magic'")),
         (("--split", "nothing"), ("there is no split 'nothing'",)),
+        (("--test", "tset"), ("there is no split 'tset'",)),
         (("--features", "sift"), ("'sift'", "bow+cnn")),
     ],
 )
@@ -169,7 +171,7 @@ def test_compare_refuses_in_one_sentence(compare, tmp_path, options, words):
     (line,) = [line for line in result.err.splitlines() if line.startswith("Error:")]
     for word in words:
         assert word in line
-    assert not list((tmp_path / "run").glob("seed-*/rows"))
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.mark.parametrize(
@@ -182,6 +184,10 @@ def test_compare_refuses_in_one_sentence(compare, tmp_path, options, words):
         ('{"format": 1, "rows": {"magic": {}}}', "method must be one of"),
         ('{"format": 1, "rows": {"CP": {"learning_rate": 1}}}', "row 'CP' has no parameter 'learning_rate'; it has C"),
         ('{"format": 1, "rows": {"SGD": {"balance": 2}}}', "balance of row 'SGD' must be between 0 and 1, got 2"),
+        (
+            '{"format": 1, "rows": {"int+nrl": {"unary_hidden": 256}}}',
+            "unary_hidden of row 'int+nrl' must be a list",
+        ),
     ],
 )
 def test_bad_settings_are_refused(call, compare, scenes, tmp_path, content, message):
@@ -219,6 +225,27 @@ def test_tune_writes_settings_that_train_takes(call, scenes, cache, tuned, tmp_p
     assert result.code == 0, result.err
     metrics = json.loads((tmp_path / "run/rows/SGD/metrics.json").read_text())
     assert (metrics["pixel"], metrics["class_mean"]) == pytest.approx((best["pixel"], best["class_mean"]))
+    result = call("train", scenes, "--out", tmp_path / "other", "--epochs", "1", "--balance", "0.9", *options)
+    assert result.code == 0, result.err
+    assert json.loads((tmp_path / "other/rows/SGD/row.json").read_text())["balance"] == 0.9  # options beat files
+
+
+def test_a_search_is_not_taken_for_a_model(call, scenes, tuned, tmp_path):
+    out, told = tuned
+    for words in (("predict", out, scenes / "images", "--out", tmp_path), ("report", out)):
+        result = call(*words)
+        assert result.code == 1
+        assert "holds a search for settings" in result.err
+    assert json.loads(call("info", out, "--json").out)["trials"] == told["trials"]
+
+
+def test_tune_without_a_labelled_pixel_to_judge_by(call, cache, copied_scenes, tmp_path):
+    for name in (copied_scenes / "splits/val.txt").read_text().split():
+        Image.new("L", (64, 48), 0).save(copied_scenes / f"labels/{name}.png")  # 0 is void
+    result = call("tune", copied_scenes, "--out", tmp_path / "search", "--trials", "1", "--cache", cache, *SMALL)
+    assert result.code == 1
+    assert "no labelled pixel" in result.err
+    assert "Traceback" not in result.err
 
 
 def test_killed_search_goes_on_to_the_same_settings(call, scenes, cache, tuned, tmp_path):
@@ -243,7 +270,7 @@ def test_killed_search_goes_on_to_the_same_settings(call, scenes, cache, tuned, 
         (("--folds", "1"), "folds must be at least 2"),
         (("--folds", "50"), "folds must be at most the number of training images, 7"),
         (("--holdout", "7"), "holdout must leave an image to learn from: of 7, got 7"),
-        (("--validate", "nothing"), "there is no validation split to choose settings by"),
+        (("--validate", "nothing"), "there is no split 'nothing'"),
         (("--preset", "msrc21"), "the preset msrc21 is for the classes building"),
     ],
 )

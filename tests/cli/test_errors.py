@@ -56,10 +56,12 @@ def test_unknown_class_in_an_option(train, scenes):
     refused(train(scenes, "--drop", "unicorn"), "unicorn", "sky")
 
 
-def test_unknown_split_method_and_features(train, scenes):
+def test_unknown_split_method_and_features(train, scenes, tmp_path):
     refused(train(scenes, "--split", "training"), "'training'", "train")
     refused(train(scenes, "--method", "magic"), "'magic'", "int+nrl")
     refused(train(scenes, "--features", "sift"), "'sift'", "bow+cnn")
+    refused(train(scenes, "--validate", "vla"), "'vla'", "val")
+    assert not (tmp_path / "run").exists()
 
 
 @pytest.fixture
@@ -100,6 +102,15 @@ def test_two_pictures_of_one_name(call, trained, scenes, tmp_path):
     Image.fromarray(np.zeros((9, 9, 3), dtype=np.uint8)).save(picture)
     result = call("predict", trained, scenes / "images" / "scene_0000.png", picture, "--out", tmp_path / "maps")
     refused(result, "would both be written to scene_0000.png")
+
+
+def test_pictures_are_not_written_over(call, trained, scenes, tmp_path):
+    picture = tmp_path / "mine.png"
+    picture.write_bytes((scenes / "images/scene_0003.png").read_bytes())
+    before = picture.read_bytes()
+    refused(call("predict", trained, picture, "--out", tmp_path), "mine.png", "would be lost", "--out")
+    assert picture.read_bytes() == before
+    assert call("predict", trained, picture, "--out", tmp_path / "maps").code == 0
 
 
 def test_no_picture(call, trained, tmp_path):
@@ -179,7 +190,7 @@ def test_usage_errors_have_their_own_code(call):
 
 
 def test_interrupted_run_resumes_to_the_same_model(call, scenes, cache, tmp_path):
-    options = ("--regions", "30", "--epochs", "12", "--jobs", "1", "--cache", str(cache))
+    options = ("--regions", "30", "--epochs", "40", "--jobs", "1", "--cache", str(cache))
     command = [sys.executable, "-m", "neuralfactors", "train", str(scenes), "--out", str(tmp_path / "cut"), *options]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     history = tmp_path / "cut/rows/int+nrl/history.jsonl"
@@ -196,4 +207,4 @@ def test_interrupted_run_resumes_to_the_same_model(call, scenes, cache, tmp_path
     assert call("train", scenes, "--out", tmp_path / "whole", *options).code == 0
     models = [tmp_path / name / "rows/int+nrl/model/model.safetensors" for name in ("cut", "whole")]
     assert same_bytes(*models)
-    assert len(history.read_text().splitlines()) == 12
+    assert len(history.read_text().splitlines()) == 40

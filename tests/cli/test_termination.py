@@ -9,7 +9,7 @@ import time
 import pytest
 from cli_server import same_bytes
 
-OPTIONS = ("--regions", "30", "--epochs", "12", "--jobs", "1")
+OPTIONS = ("--regions", "30", "--epochs", "40", "--jobs", "1")
 
 
 @pytest.fixture

@@ -136,9 +136,11 @@ def test_balance_of_a_row_comes_from_the_nearest_setting():
     assert [common.balance_of(row) for row in ("unary", "SGD", STATE_OF_THE_ART)] == [0.4, 0.7, 0.4]
 
 
-def test_set_without_test_images_is_compared_on_validation_images(scenes, tmp_path):
+def test_set_without_test_images_is_compared_on_validation_images(tmp_path):
+    scenes = write_scenes(tmp_path / "scenes", 12, shape=(48, 64))
+    (scenes / "splits/test.txt").unlink()
     config = RunConfig(
-        str(scenes), ("unary",), "compare", {"n_regions": 20}, {"unary": {"max_iter": 1}}, test_split="absent"
+        str(scenes), ("unary",), "compare", {"n_regions": 20}, {"unary": {"max_iter": 1}}, test_split="test"
     )
     compare(config, [3], tmp_path / "run", Means(tmp_path / "cache"))
     document = RunFolder(tmp_path / "run").document()

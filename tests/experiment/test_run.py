@@ -70,6 +70,9 @@ def test_rows_are_those_of_the_paper():
 def test_changes_reach_the_estimators(config):
     model = build("SGD", C=7.0, unary__C=3.0)
     assert (model[0].C, model[1].C) == (3.0, 7.0)
+    both = RunConfig("x", ("SGD", "int+nrl"), parameters={"*": {"unary__C": 3.0}})
+    assert build_row("SGD", both, 3)[0].C == 3.0
+    assert build_row("int+nrl", both, 3).C == build("int+nrl").C
     common = RunConfig("x", ("CP", "unary"), parameters={"*": {"learning_rate": 0.5, "C": 2.0}, "CP": {"C": 4.0}})
     assert build_row("CP", common, 3)[1].C == 4.0  # and no learning rate, which it does not have
     assert build_row("unary", common, 3).learning_rate == 0.5

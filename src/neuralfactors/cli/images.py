@@ -40,6 +40,7 @@ def predict(
 ) -> None:
     """Label pictures: NAME.png holds class indices in class colours, NAME.overlay.jpg shows them on the picture."""
     paths = _pictures(images)
+    _refuse_overwriting(paths, out)
     segmenter = _load(run, row)
     out.mkdir(parents=True, exist_ok=True)
     results = []
@@ -86,11 +87,13 @@ SUMMARY = {"pixel": "pixels", "class_mean": "classes", "mean_iou": "mean IoU"}
 @command("info", "neuralfactors info runs/photos --json")
 def info(run: RunArgument, as_json: AsJson = False) -> None:
     """Say what a run is: its data, classes, features, and how far its rows are."""
-    from neuralfactors.experiment import SEEDS, RunFolder
+    from neuralfactors.experiment import SEEDS, RunFolder, read_trials
 
     document = RunFolder.open(run).document()
     if as_json:
-        show_json({**document, "rows": row_figures(run)})
+        tuned = document["kind"] == "tune"
+        found = {"trials": list(read_trials(run).values())} if tuned else {"rows": row_figures(run)}
+        show_json({**document, **found})
         return
     splits = ", ".join(f"{n} {split}" for split, n in document["splits"].items() if n)
     names = ", ".join(entry["name"] for entry in document["classes"])
@@ -138,6 +141,19 @@ def _pictures(paths: list[Path]) -> list[Path]:
     return found
 
 
+def _outputs(path: Path, out: Path) -> dict[str, Path]:
+    names = {"labels": ".png", "overlay": ".overlay.jpg", "confidence": ".confidence.png"}
+    return {name: out / f"{path.stem}{suffix}" for name, suffix in names.items()}
+
+
+def _refuse_overwriting(paths: list[Path], out: Path) -> None:
+    pictures = {path.resolve() for path in paths}
+    for path in paths:
+        for written in _outputs(path, out).values():
+            if written.resolve() in pictures:
+                raise ValueError(f"{written} is one of the pictures and would be lost: choose another --out")
+
+
 def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -> dict[str, Any]:
     import numpy as np
 
@@ -146,21 +162,18 @@ def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -
     image = read_image(path)
     labels = segmenter.predict(image)
     classes = segmenter.describer_.classes
-    files = {
-        "image": str(path),
-        "labels": str(out / f"{path.stem}.png"),
-        "overlay": str(out / f"{path.stem}.overlay.jpg"),
-    }
+    files = _outputs(path, out)
     index = np.array([entry.index for entry in classes.kept], dtype=np.uint16)  # large pictures stay within memory
-    write_label_map(Path(files["labels"]), index[labels], classes.index_palette)
-    write_image(Path(files["overlay"]), _overlay(image, labels, classes.palette))
+    write_label_map(files["labels"], index[labels], classes.index_palette)
+    write_image(files["overlay"], _overlay(image, labels, classes.palette))
     if confidence:
-        files["confidence"] = str(out / f"{path.stem}.confidence.png")
         grey = np.rint(255 * segmenter.confidence(image)).astype(np.uint8)
-        write_image(Path(files["confidence"]), grey)
+        write_image(files["confidence"], grey)
+    else:
+        del files["confidence"]
     areas = np.bincount(labels.ravel(), minlength=len(index)) / labels.size
     shares = {name: round(float(area), 4) for name, area in zip(classes.names, areas, strict=True) if area}
-    return {**files, "shares": shares}
+    return {"image": str(path), **{name: str(file) for name, file in files.items()}, "shares": shares}
 
 
 def _overlay(image: NDArray[np.uint8], labels: NDArray[np.int64], palette: NDArray[np.uint8]) -> NDArray[np.uint8]:

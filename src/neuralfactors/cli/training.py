@@ -49,13 +49,14 @@ def demo(
     from neuralfactors.datasets import write_scenes
     from neuralfactors.experiment import Means, RunConfig
 
-    tell(f"Drawing {scenes} scenes: sky and water look alike, and which lies above land decides.")
-    data = write_scenes(out / "scenes", scenes, random_state=seed)
     config = RunConfig(
-        str(data.resolve()), DEMO_ROWS, "demo", {"n_regions": 120}, {"*": {"max_iter": epochs}},
+        str((out / "scenes").resolve()), DEMO_ROWS, "demo", {"n_regions": 120}, {"*": {"max_iter": epochs}},
         test_split="test", seed=seed,
     )  # fmt: skip
-    _train(config, out, Means(n_jobs=1, verbose=progress()), again=True)
+    begun = _is_begun(config, out)  # before scenes are written over those of another run
+    tell(f"Drawing {scenes} scenes: sky and water look alike, and which lies above land decides.")
+    write_scenes(out / "scenes", scenes, random_state=seed)
+    _train(config, out, Means(n_jobs=1, verbose=progress()), again=begun)
     tell("unary sees every region by itself; SGD adds linear interactions; int+nrl trains neural ones.")
     tell(f"What each part of int+nrl says: {_explain(out)}")
     tell(f"The report, for a browser:      {_write_report(out)}")
@@ -91,13 +92,13 @@ def train(
     from neuralfactors.experiment import Means, RunConfig, every_row, merge_parameters, read_settings, row_name
     from neuralfactors.segmentation import default_balance
 
-    balance = default_balance(features) if balance is None else balance
     layers = [read_settings(path) for path in settings or ()]
-    merged = merge_parameters(*layers, every_row([row_name(method)], max_iter=epochs))
+    merged = merge_parameters(*layers, every_row([row_name(method)], max_iter=epochs, balance=balance))
     parameters = {row: changes for row, changes in merged.items() if row in ("*", row_name(method))}
     config = RunConfig(
-        str(data), (method,), "train", feature_options(features, regions, backbone), parameters, balance,
-        split, validate, validate, mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
+        str(data), (method,), "train", feature_options(features, regions, backbone), parameters,
+        default_balance(features), split, validate, validate, mirror=bool(mirror), void=tuple(void or ()),
+        drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     _train(config, out, Means(cache_folder(cache), jobs, dask, progress()))
     tell(f"The model is in {out}. Next: neuralfactors predict {out} IMAGES --out DIR")
@@ -125,14 +126,23 @@ def report(run: RunArgument) -> None:
     typer.echo(_write_report(run))
 
 
+def _is_begun(config: RunConfig, out: Path) -> bool:
+    """Whether `out` holds a run of `config`; refused where it holds another."""
+    from neuralfactors.experiment import RunFolder
+
+    if not (out / "run.json").exists():
+        return False
+    if not config.is_that_of(RunFolder.open(out).document()["settings"]):
+        raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
+    return True
+
+
 def _train(config: RunConfig, out: Path, means: Means, *, again: bool = False) -> None:
-    """Run `config` into `out` and show the result; with `again`, a run of the same settings is gone on with."""
+    """Run `config` into `out`, or with `again` go on with the run there, and show the result."""
     from neuralfactors import experiment
 
     with resumable(out):
-        if again and (out / "run.json").exists():
-            if not config.is_that_of(experiment.RunFolder.open(out).document()["settings"]):
-                raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
+        if again:
             experiment.resume(out, means)
         else:
             experiment.run(config, out, means, command_line())

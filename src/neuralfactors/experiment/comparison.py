@@ -11,6 +11,7 @@ from typing import Any
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RUN_FILE, SEEDS, RunFolder, write_json
 from neuralfactors.experiment.preparation import Means, open_data, open_folder, used_splits
+from neuralfactors.experiment.rows import check_config
 from neuralfactors.experiment.run import now, resume_run, run, run_document
 from neuralfactors.experiment.threads import threads_of
 from neuralfactors.experiment.tuning import resume_tuning
@@ -39,6 +40,7 @@ def compare(
             raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
         document |= {SEEDS: list(seeds), "finished": None} if former != list(seeds) else {}
     else:
+        check_config(config)
         document = {**run_document(config, open_data(config), command), SEEDS: list(seeds)}
     write_json(folder.path / RUN_FILE, document)
     return _go_on(folder, document, means or Means())

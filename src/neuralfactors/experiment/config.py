@@ -95,8 +95,9 @@ class RunConfig:
         """Whether `settings`, those of a run.json, ask for the same; what they do not mention has its default."""
         return RunConfig(**settings).to_dict() == self.to_dict()
 
-    def changes(self, row: str, known: Mapping[str, Any]) -> dict[str, Any]:
-        """Changes of the parameters of `row`, whose estimator has the parameters `known`."""
+    def changes(self, row: str) -> dict[str, Any]:
+        """Changes of the parameters of the estimator of `row`."""
+        known = VARIANTS[row].parameter_names
         common = {name: value for name, value in self.parameters.get(ALL_ROWS, {}).items() if name in known}
         changes = {**common, **self.parameters.get(row, {})}
         changes.pop(BALANCE, None)

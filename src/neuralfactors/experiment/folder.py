@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralfactors.experiment.variants import PRINTED
 from neuralfactors.files import write_atomically
 from neuralfactors.persistence import FileFormatError
 
@@ -64,6 +65,8 @@ class RunFolder:
         if SEEDS in document:
             one = self.seed(document[SEEDS][0])
             raise ValueError(f"{self.path} holds several runs: name one of them, such as {one}")
+        if document["kind"] == "tune":
+            raise ValueError(f"{self.path} holds a search for settings and no model: 'neuralfactors train' takes them")
         finished = self.finished_rows()
         if not finished:
             raise ValueError(
@@ -71,6 +74,7 @@ class RunFolder:
             )
         if name is None:
             return "int+nrl" if "int+nrl" in finished else finished[-1]
+        name = PRINTED.get(name, name)
         if name not in finished:
             raise ValueError(f"{self.path} has no finished row {name!r}; it has {', '.join(finished)}")
         return name

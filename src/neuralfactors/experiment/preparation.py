@@ -20,6 +20,7 @@ from neuralfactors.vision import FeatureSettings
 MANY_IMAGES = 64  # from here on, starting a process per core pays
 
 HOLDOUT, REST = "holdout", "rest"  # splits made of the training images
+USUAL = ("val", "test")  # splits that a set may do without
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,12 @@ def open_folder(config: RunConfig) -> ImageFolder:
 
 
 def used_splits(config: RunConfig, data: ImageFolder) -> dict[str, str | None]:
-    """The splits for train, val and test; val and test are None where the set has none of that name."""
+    """The splits for train, val and test; the usual ones are None where the set has none, others are refused."""
 
     def present(split: str | None) -> str | None:
-        return split if split and all(part in data.splits for part in split.split("+")) else None
+        if not split or (split in USUAL and split not in data.splits):
+            return None
+        return split if data[split] else None
 
     train, val = (REST, HOLDOUT) if config.holdout else (config.train_split, config.val_split)
     return {"train": train, "val": present(val), "test": present(config.test_split)}
@@ -98,7 +101,7 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
         describer = Describer.load(folder.features, **options)
         train = describer.describe(train_samples)
     else:
-        describer = Describer(_settings(config), data.classes, **options)
+        describer = Describer(feature_settings(config), data.classes, **options)
         train = describer.learn(train_samples)
         describer.save(folder.features)
     found: dict[str, LabelledGraphs] = {}
@@ -111,7 +114,7 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
 def fill_cache(config: RunConfig, means: Means) -> int:
     """Number of images whose features are in the cache afterwards: all those of the data."""
     data = open_data(config)
-    describer = Describer(_settings(config), data.classes, **means.builder_options(len(data)))
+    describer = Describer(feature_settings(config), data.classes, **means.builder_options(len(data)))
     learnt = training_samples(config, data)
     describer.learn(learnt)
     samples = {sample.name: sample for split in data.splits for sample in data[split]}
@@ -120,5 +123,6 @@ def fill_cache(config: RunConfig, means: Means) -> int:
     return len(samples)
 
 
-def _settings(config: RunConfig) -> FeatureSettings:
+def feature_settings(config: RunConfig) -> FeatureSettings:
+    """The features of a run, whose words are learnt with its seed."""
     return FeatureSettings(**{"random_state": config.seed, **config.features})

@@ -5,18 +5,20 @@ from __future__ import annotations
 import json
 import os
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_predictions
 from neuralfactors.experiment.folder import FORMAT, HISTORY_FILE, METRICS_FILE, ROW_FILE, RunFolder, write_json
-from neuralfactors.experiment.preparation import HOLDOUT, REST, Means, Prepared, open_folder
+from neuralfactors.experiment.preparation import HOLDOUT, REST, Means, Prepared, feature_settings, open_folder
 from neuralfactors.experiment.subsets import limited
 from neuralfactors.experiment.variants import VARIANTS
 from neuralfactors.files import write_atomically
@@ -53,7 +55,10 @@ def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, 
     write_json(place / ROW_FILE, state)
     segmenter = Segmenter(estimator=estimator, balance=balance, random_state=config.seed, verbose=verbose)
     try:
-        segmenter.fit_graphs(prepared.describer, train, prepared.val)
+        fit_row(segmenter, prepared.describer, train, prepared.val)
+    except KeyboardInterrupt:
+        write_json(place / ROW_FILE, {**state, "seconds": before + time.monotonic() - start})
+        raise
     except (ValueError, RuntimeError, ArithmeticError) as error:
         write_json(place / ROW_FILE, {**state, "status": "failed", "error": str(error)})
         raise
@@ -67,11 +72,26 @@ def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, 
         path.unlink()
 
 
+def fit_row(
+    segmenter: Segmenter, describer: Describer, train: LabelledGraphs, validation: LabelledGraphs | None
+) -> None:
+    """Train the estimator of a row; CP ends after a number of rounds on purpose, of which nobody need be warned."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        segmenter.fit_graphs(describer, train, validation)
+
+
+def check_config(config: RunConfig) -> None:
+    """Refuse features and parameters that cannot be, before a run folder is made for them."""
+    feature_settings(config)
+    for row in config.rows:
+        build_row(row, config, n_labels=2)
+
+
 def build_row(row: str, config: RunConfig, n_labels: int, place: Path | None = None) -> StructuredEstimator | Pipeline:
     """The estimator of `row` with the changes of `config`, writing checkpoints and history into the folder `place`."""
     variant = VARIANTS[row]
-    changes = config.changes(row, variant.estimator().get_params())
-    model = variant.build(n_labels, changes, cnn="cnn" in config.features.get("features", "bow"))
+    model = variant.build(n_labels, config.changes(row), cnn="cnn" in config.features.get("features", "bow"))
     for name, stage in model.steps if isinstance(model, Pipeline) else [("model", model)]:
         if place is None:
             continue

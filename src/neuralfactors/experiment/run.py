@@ -17,7 +17,7 @@ from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_examples
 from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, write_json
 from neuralfactors.experiment.preparation import Means, open_data, prepare, used_splits
-from neuralfactors.experiment.rows import run_row
+from neuralfactors.experiment.rows import check_config, run_row
 from neuralfactors.experiment.threads import threads_of
 
 PACKAGES = ("neuralfactors", "torch", "numpy", "scipy", "scikit-learn", "scikit-image", "pillow")
@@ -31,7 +31,10 @@ def run(config: RunConfig, out: str | os.PathLike[str], means: Means | None = No
     """
     folder = RunFolder(Path(out))
     if (folder.path / RUN_FILE).exists():
-        raise FileExistsError(f"{out} already holds a run: 'neuralfactors resume {out}' continues it")
+        raise FileExistsError(
+            f"{out} already holds a run: 'neuralfactors resume {out}' continues it, another one needs another folder"
+        )
+    check_config(config)
     data = open_data(config)
     document = run_document(config, data, command)
     write_json(folder.path / RUN_FILE, document)

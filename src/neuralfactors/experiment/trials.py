@@ -16,7 +16,7 @@ from sklearn.pipeline import Pipeline
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RunFolder
 from neuralfactors.experiment.preparation import Means, Prepared, open_folder, prepare
-from neuralfactors.experiment.rows import build_row
+from neuralfactors.experiment.rows import build_row, fit_row
 from neuralfactors.experiment.settings import merge_parameters
 from neuralfactors.experiment.subsets import limited, take, take_images
 from neuralfactors.metrics import Scores, confusion_matrix
@@ -49,6 +49,8 @@ def run_trial(task: Task) -> Trial:
     try:
         prepared = _prepared(json.dumps(task.settings, sort_keys=True), task.folder, task.cache)
         scores = _validate(config, prepared, task.folds).to_dict()
+        if scores["pixel"] is None:
+            raise ValueError("the validation images have no labelled pixel")
         figures |= {name: scores[name] for name in ("pixel", "class_mean")}
         figures["score"] = (scores["pixel"] + scores["class_mean"]) / 2
     except (ValueError, RuntimeError, ArithmeticError) as error:
@@ -89,7 +91,7 @@ def _score(config: RunConfig, prepared: Prepared, train: LabelledGraphs, held: L
     model = build_row(row, config, prepared.describer.n_labels)
     segmenter = Segmenter(estimator=model, balance=config.balance_of(row), random_state=config.seed)
     follows = any(stage.get_params().get("keep") == "validation" for stage in _stages(model))
-    segmenter.fit_graphs(prepared.describer, train, held if follows else None)
+    fit_row(segmenter, prepared.describer, train, held if follows else None)
     n_labels = prepared.describer.n_labels
     counts = np.zeros((n_labels, n_labels))
     for sample, image, graph in zip(held.samples, held.images, held.X, strict=True):

@@ -17,7 +17,7 @@ from neuralfactors.experiment.run import now, run_document
 from neuralfactors.experiment.settings import write_settings
 from neuralfactors.experiment.space import Plan, dimensions
 from neuralfactors.experiment.trials import Task, Trial, forget_prepared, run_trial
-from neuralfactors.experiment.variants import BALANCE, VARIANTS
+from neuralfactors.experiment.variants import BALANCE
 from neuralfactors.vision.parallel import map_items
 
 TRIALS_FILE, SETTINGS_FILE = "trials.jsonl", "settings.json"
@@ -125,7 +125,9 @@ def _run_trials(
     common = (document["settings"], os.fspath(folder.path), cache, document["search"]["folds"])
     tasks = [Task(*common, number, plan.stage(number), parameters) for number, parameters in left.items()]
     bar = "Trials" if means.verbose and tasks else None
-    return map_items(run_trial, tasks, total=len(tasks), n_jobs=means.n_jobs or 1, dask=means.dask, progress=bar)
+    return map_items(
+        run_trial, tasks, total=len(tasks), n_jobs=means.n_jobs or 1, dask=means.dask, progress=bar, ordered=False
+    )
 
 
 def _append(path: Path, trial: Trial) -> None:
@@ -138,8 +140,7 @@ def _append(path: Path, trial: Trial) -> None:
 
 def _write_best(folder: RunFolder, config: RunConfig, trials: dict[int, Trial], document: dict[str, Any]) -> Path:
     row, best = config.rows[0], best_trial(trials.values())
-    known = VARIANTS[row].estimator().get_params()
-    chosen = {**config.changes(row, known), BALANCE: config.balance_of(row), **best["parameters"]}
+    chosen = {**config.changes(row), BALANCE: config.balance_of(row), **best["parameters"]}
     facts = {name: best[name] for name in ("score", "pixel", "class_mean", "trial")}
     facts |= {"data": document["data"], "preset": config.preset, "features": dict(config.features), "seed": config.seed}
     path = folder.path / SETTINGS_FILE

@@ -111,5 +111,11 @@ def check_parameters(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, d
                 raise ValueError(f"row {name!r} has no parameter {parameter!r}; it has {', '.join(sorted(known))}")
             if parameter == BALANCE and not (isinstance(value, int | float) and 0 <= value <= 1):
                 raise ValueError(f"balance of row {name!r} must be between 0 and 1, got {value!r}")
+            if parameter.endswith("hidden") and not (isinstance(value, list | tuple) and all(map(_is_size, value))):
+                raise ValueError(f"{parameter} of row {name!r} must be a list of numbers of units, got {value!r}")
         checked[row] = {**checked.get(row, {}), **changes}
     return checked
+
+
+def _is_size(value: Any) -> bool:
+    return value == N_LABELS or (isinstance(value, int) and value > 0)

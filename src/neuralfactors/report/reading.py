@@ -44,6 +44,8 @@ def _read_info(path: Path) -> Run:
     version = run.info.get("format", FORMAT)
     if number(version) is None or version > FORMAT:
         raise ValueError(f"{path / 'run.json'} is of format {version!r}, but this version reads up to {FORMAT}")
+    if run.info.get("kind") == "tune":
+        raise ValueError(f"{path} holds a search for settings, which has no report: 'neuralfactors info' shows it")
     return run
 
 

@@ -22,8 +22,9 @@ def map_items(
     n_jobs: int = 1,
     dask: str | None = None,
     progress: str | None = None,
+    ordered: bool = True,
 ) -> Iterator[Result]:
-    """Results of `function`, in the order of `items`, as they become ready.
+    """Results of `function`, as they become ready.
 
     Parameters
     ----------
@@ -38,13 +39,16 @@ def map_items(
         Address of a Dask scheduler that runs `function` instead of this machine (needs the extra ``dask``).
     progress : str
         What to write before the progress bar; None: no bar.
+    ordered : bool
+        Whether results come in the order of `items`; else none waits for a slow one before it.
     """
     with _dask_backend(dask) if dask else nullcontext():
         if dask is None and n_jobs == 1:
             results: Iterable[Result] = map(function, items)
         else:
             jobs = (joblib.delayed(function)(item) for item in items)
-            results = joblib.Parallel(n_jobs=-1 if dask else n_jobs, return_as="generator")(jobs)
+            return_as = "generator" if ordered else "generator_unordered"
+            results = joblib.Parallel(n_jobs=-1 if dask else n_jobs, return_as=return_as)(jobs)
         yield from _with_bar(results, progress, total) if progress else results
 
 
