@@ -50,6 +50,27 @@ def test_random_split_deals_out_everything(n):
     assert [bool(members) for members in splits.values()] == [n > k for k in range(3)]
 
 
+@pytest.mark.parametrize("n", [3, 5, 20, 51])
+def test_a_name_more_moves_hardly_any_other(n):
+    names, shares = [f"IMG_{k}" for k in range(n)], {"train": 0.6, "val": 0.2, "test": 0.2}
+    for seed in range(10):
+        before, after = random_split(names, shares, seed), random_split(["IMG_00", *names], shares, seed)
+        assert not set(before["train"]) & set(after["test"])
+        assert not set(before["test"]) & set(after["train"])
+        for one, other in (("train", "val"), ("val", "test")):
+            crossed = set(before[one]) & set(after[other]) | set(before[other]) & set(after[one])
+            assert len(crossed) <= 1
+
+
+def test_names_with_spaces_in_a_split(root):
+    for part in ("images", "labels"):
+        (root / part / "scene_0000.png").rename(root / part / "my scene.png")
+    (root / "splits" / "train.txt").write_text("  my scene \r\n\nscene_0001\n")
+    for split in ("val", "test"):
+        (root / "splits" / f"{split}.txt").write_text("")
+    assert ImageFolder(root).splits == {"train": ["my scene", "scene_0001"], "val": [], "test": []}
+
+
 def test_samples_travel_to_other_processes(root):
     sample = ImageFolder(root)["val"][0]
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(sample.read_image))(), sample.read_image())

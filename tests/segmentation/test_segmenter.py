@@ -7,11 +7,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
+from torch import nn
 
 from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes, write_scenes
 from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier
-from neuralfactors.persistence import FileFormatError
+from neuralfactors.persistence import FileFormatError, load_model, save_model
 from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
 from neuralfactors.vision import FeatureSettings
 
@@ -116,6 +117,70 @@ def test_own_network(scenes):
     assert segmenter.predict(scenes[4][0]).shape == (48, 64)
 
 
+OWN = {"unary": nn.Linear(90, 7), "interaction": nn.Linear(32, 49)}
+RELU_FIRST = Pipeline(
+    [("unary", UnaryClassifier((4,), activation=nn.ReLU, max_iter=1)), ("svm", StructuralSVM((), (4,), max_iter=1))]
+)
+
+
+@pytest.mark.parametrize(
+    ("estimator", "given"), [(StructuralSVM(max_iter=1, **OWN), OWN), (RELU_FIRST, {"activation": nn.ReLU})]
+)
+def test_own_factors_are_given_again(scenes, tmp_path, estimator, given):
+    segmenter = Segmenter(SETTINGS, estimator=estimator, classes=SCENE_CLASSES).fit(scenes[:3])
+    segmenter.save(tmp_path)
+    with pytest.raises(ValueError, match="given as Python objects: pass them to load again"):
+        Segmenter.load(tmp_path)
+    loaded = Segmenter.load(tmp_path, n_jobs=2, inference="trws", **given)
+    assert (loaded.n_jobs, loaded.stages_[-1].inference) == (2, "trws")
+    assert loaded.stages_[-1].activation == "tanh"  # which its file holds
+    graph = segmenter.describer_.graph(scenes[5][0])[1]
+    for found, expected in zip(loaded.potentials(graph), segmenter.potentials(graph), strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_own_network_is_known_again(scenes, tmp_path):
+    settings = FeatureSettings(features="cnn", n_regions=30, cnn_maps=2)
+    estimator = UnaryClassifier(max_iter=1)
+    segmenter = Segmenter(settings, estimator=estimator, backbone=Pyramid()).fit(scenes[:3])
+    segmenter.save(tmp_path)
+    with pytest.raises(ValueError, match="learnt with a backbone of one's own, Pyramid: give it again as backbone"):
+        Segmenter.load(tmp_path)
+    other = Pyramid()
+    nn.init.zeros_(other.second.bias)
+    with pytest.raises(ValueError, match="learnt with another backbone, Pyramid, than the one that is given"):
+        Segmenter.load(tmp_path, backbone=other)
+    loaded = Segmenter.load(tmp_path, backbone=Pyramid())
+    np.testing.assert_array_equal(loaded.predict_proba(scenes[4][0]), segmenter.predict_proba(scenes[4][0]))
+
+
+def test_a_named_network_is_not_replaced(scenes, tmp_path):
+    settings = FeatureSettings(features="cnn", n_regions=30, cnn_maps=2)
+    segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), backbone=Pyramid()).fit(scenes[:3])
+    segmenter.describer_.builder.backbone = None  # as if the settings' own had been used
+    segmenter.save(tmp_path)
+    with pytest.raises(ValueError, match="learnt with the backbone 'efficientnet-lite2': leave the option backbone"):
+        Segmenter.load(tmp_path, backbone=Pyramid())
+
+
+def test_files_older_than_portraits_of_networks(scenes, tmp_path):
+    settings = FeatureSettings(features="cnn", n_regions=30, cnn_maps=2)
+    segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), backbone=Pyramid()).fit(scenes[:3])
+    segmenter.save(tmp_path)
+    document, tensors = load_model(tmp_path / "features")
+    save_model(tmp_path / "features", {name: document[name] for name in ("class", "settings", "classes")}, tensors)
+    loaded = Segmenter.load(tmp_path, backbone=Pyramid())
+    np.testing.assert_array_equal(loaded.predict(scenes[4][0]), segmenter.predict(scenes[4][0]))
+
+
+@pytest.mark.parametrize(("given", "expected"), [(0, 0), (3, 3), (None, 5)])
+def test_whose_seed(given, expected):
+    segmenter = Segmenter(random_state=given, estimator=clone(SMALL).set_params(random_state=5))
+    describer = segmenter.describer(Classes((ClassEntry(0, "a"),)))
+    assert segmenter._new_stages(describer, None, 3)[0].random_state == expected
+    assert describer.builder.settings.random_state == (given or 0)
+
+
 @pytest.mark.parametrize(("n_images", "batch_size", "pretrain"), [(276, 12, 0), (40, 2, 15), (3, 1, 100)])
 def test_default_estimator(n_images, batch_size, pretrain):
     classes = Classes((ClassEntry(0, "a"), ClassEntry(1, "b")))
@@ -157,7 +222,9 @@ def test_refusals(scenes, tmp_path):
         Segmenter(classes=("a", "b")).fit(scenes[:1])
     with pytest.raises(ValueError, match=r"label map of image 0 is 10 × 48, but the image is 64 × 48"):
         Segmenter(SETTINGS).fit([(image, labels[:, :10])])
-    with pytest.raises(ValueError, match="there is no image to learn from"):
+    with pytest.raises(ValueError, match="validation='val' names a split, but only an ImageFolder has any"):
+        Segmenter(SETTINGS).fit(scenes[:2], validation="val")
+    with pytest.raises(ValueError, match="the dataset holds no image"):
         Segmenter(classes=("a",)).fit([])
     with pytest.raises(ValueError, match="estimator must be one of neuralfactors"):
         Segmenter(SETTINGS, estimator=LogisticRegression()).fit(scenes[:1])

@@ -206,6 +206,20 @@ def test_settings_that_do_not_matter_change_nothing_in_the_cache(tmp_path, monke
     FeatureBuilder(FeatureSettings(**SMALL.to_dict() | {"n_regions": 30}), cache=tmp_path).fit(IMAGES)
 
 
+def test_networks_that_differ_in_what_they_do_share_no_cache(tmp_path):
+    class Negative(Pyramid):
+        def forward(self, images):
+            return [-m for m in super().forward(images)]
+
+    Negative.__qualname__ = Pyramid.__qualname__
+    settings = replace(SMALL, features="cnn", cnn_maps=1, surroundings=())
+    one, two = (
+        FeatureBuilder(settings, backbone=network, cache=tmp_path).fit(IMAGES).transform(IMAGES[0])
+        for network in (Pyramid(), Negative())
+    )
+    np.testing.assert_array_equal(one.graph.node_features, -two.graph.node_features)
+
+
 def test_a_network_describes_finer_regions():
     assert [FeatureSettings(kind).n_regions for kind in ("bow", "cnn", "bow+cnn")] == [300, 1000, 1000]
     assert FeatureSettings("cnn", n_regions=50).n_regions == 50

@@ -93,6 +93,21 @@ def test_all_void():
     assert (majority_labels(regions, np.full(regions.shape, -1)) == -1).all()
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint64, bool])
+def test_labels_of_unsigned_types(dtype):
+    regions = random_regions()
+    labels = (regions % 2).astype(dtype)
+    np.testing.assert_array_equal(majority_labels(regions, labels), np.arange(regions.max() + 1) % 2)
+
+
+def test_what_is_no_label_is_refused():
+    regions = random_regions()
+    with pytest.raises(ValueError, match=r"labels must be 0, 1, ..., or −1 for void, got -2"):
+        majority_labels(regions, np.full(regions.shape, -2))
+    with pytest.raises(TypeError, match="Cannot cast"):
+        majority_labels(regions, np.zeros(regions.shape))
+
+
 def test_wrong_shapes_are_refused():
     regions = random_regions((4, 5), 3)
     with pytest.raises(ValueError, match=r"labels must have the shape of the image, \(4, 5\), got \(5, 4\)"):

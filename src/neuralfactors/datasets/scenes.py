@@ -13,7 +13,7 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from neuralfactors.datasets.classes import VOID, ClassEntry, Classes
-from neuralfactors.datasets.folder import RANDOM_SPLIT, random_split
+from neuralfactors.datasets.folder import RANDOM_SPLIT, deal_out
 from neuralfactors.datasets.images import write_label_map
 
 SKY, WATER, MOUNTAIN, FOREST, MEADOW, BALLOON, BOAT = range(7)
@@ -97,7 +97,8 @@ def write_scenes(
     for name, (image, labels) in zip(names, make_scenes(n, shape=shape, random_state=random_state), strict=True):
         Image.fromarray(image).save(folder / "images" / f"{name}.png")
         write_label_map(folder / "labels" / f"{name}.png", labels + 1, palette)
-    for split, members in random_split(names, RANDOM_SPLIT, random_state).items():
+    order = np.random.default_rng(random_state).permutation(n)
+    for split, members in deal_out([names[k] for k in order], RANDOM_SPLIT).items():
         (folder / "splits" / f"{split}.txt").write_text("".join(f"{name}\n" for name in members), encoding="utf-8")
     return folder
 

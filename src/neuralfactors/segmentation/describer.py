@@ -10,13 +10,15 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import nn
 
 from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.graph import Graph
 from neuralfactors.persistence import FileFormatError, load_model, save_model
 from neuralfactors.segmentation.graphs import LabelledGraphs, ScaledGraphs, Scaling
-from neuralfactors.segmentation.samples import LabelledImage
+from neuralfactors.segmentation.samples import LabelledImage, check_labels
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
+from neuralfactors.vision.portraits import is_portrayed, portrait
 
 KIND = "features"  # what its file calls itself
 
@@ -74,15 +76,22 @@ class Describer:
         settings, words = self.builder.state()
         arrays = {f"words.{name}": array for name, array in words.items()}
         arrays |= {f"scaling.{name}": array for name, array in self._scaling().to_arrays().items()}
-        document = {"class": KIND, "settings": settings, "classes": _classes_to_json(self.classes)}
+        own = self.builder.backbone if self.builder.settings.uses_cnn else None
+        document = {
+            "class": KIND,
+            "settings": settings,
+            "classes": _classes_to_json(self.classes),
+            "backbone": None if own is None else portrait(own),
+        }
         save_model(folder, document, {name: torch.from_numpy(array) for name, array in arrays.items()})
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], **options: Any) -> Self:
-        """The describer that `save` wrote; `options` are those of the constructor."""
+        """The describer that `save` wrote; `options` are those of the constructor, an own backbone among them."""
         document, tensors = load_model(folder)
         if document.get("class") != KIND:
             raise FileFormatError(f"{Path(folder)} holds a {document.get('class')!r}, not {KIND}")
+        _check_backbone(document, options.get("backbone"), Path(folder))
         parts: dict[str, dict[str, NDArray[Any]]] = {"words": {}, "scaling": {}}
         for key, tensor in tensors.items():
             part, _, name = key.partition(".")
@@ -94,11 +103,25 @@ class Describer:
 
 
 def _node_labels(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]:
-    labels = sample.read_labels()
+    labels = check_labels(sample.read_labels(), sample.name)
     if labels.shape != image.shape:
         sizes = f"{labels.shape[1]} × {labels.shape[0]}, but the image is {image.shape[1]} × {image.shape[0]}"
         raise ValueError(f"the label map of {sample.name} is {sizes}")
     return image.node_labels(labels)
+
+
+def _check_backbone(document: dict[str, Any], network: nn.Module | None, folder: Path) -> None:
+    settings = FeatureSettings(**document["settings"])
+    if "backbone" not in document or not settings.uses_cnn:  # files may be older than portraits
+        return
+    kept = document["backbone"]
+    if kept is None and network is not None:
+        raise ValueError(f"{folder} was learnt with the backbone {settings.backbone!r}: leave the option backbone out")
+    if kept is not None and network is None:
+        name = kept["class"]
+        raise ValueError(f"{folder} was learnt with a backbone of one's own, {name}: give it again as backbone")
+    if kept is not None and network is not None and not is_portrayed(network, kept):
+        raise ValueError(f"{folder} was learnt with another backbone, {kept['class']}, than the one that is given")
 
 
 def _classes_to_json(classes: Classes) -> dict[str, Any]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.datasets import ImageFolder
-from neuralfactors.datasets.classes import ClassEntry, Classes
+from neuralfactors.datasets.classes import VOID, VOID_NAMES, ClassEntry, Classes
+from neuralfactors.vision.regions import check_image
+
+USUAL_VOID = 255  # what label maps of 8 bits tend to hold where there is no class; here it is a label like any other
 
 
 class LabelledImage(Protocol):
@@ -30,11 +33,22 @@ class LabelledImage(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class ArraySample:
-    """A labelled image that is in memory."""
+    """A labelled image that is in memory; labels may come as any integers or as bool, and are int64 afterwards."""
 
     name: str
     image: NDArray[np.uint8]
     labels: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "image", check_image(self.image))
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+        object.__setattr__(self, "labels", check_labels(self.labels, self.name))
+        height, width = self.image.shape[:2]
+        if self.labels.shape != (height, width):
+            sizes = f"{self.labels.shape[1]} × {self.labels.shape[0]}, but the image is {width} × {height}"
+            raise ValueError(f"the label map of {self.name} is {sizes}")
 
     def read_image(self) -> NDArray[np.uint8]:
         """The picture (H, W, 3)."""
@@ -70,7 +84,8 @@ def with_mirrored(samples: Sequence[LabelledImage]) -> list[LabelledImage]:
     return [each for sample in samples for each in (sample, Mirrored(sample))]
 
 
-Dataset = ImageFolder | Sequence[LabelledImage] | Sequence[tuple[NDArray[np.uint8], NDArray[np.int64]]]
+Pair = tuple[NDArray[np.uint8], NDArray[np.integer[Any]]]
+Dataset = ImageFolder | Sequence[LabelledImage] | Sequence[Pair]
 
 
 def to_samples(
@@ -81,14 +96,46 @@ def to_samples(
         return dataset[split], dataset.classes
     if isinstance(dataset, (str, os.PathLike)):
         raise ValueError(f"dataset must be an ImageFolder or a sequence, got a path: use ImageFolder({dataset!r})")
-    samples: list[LabelledImage] = []
-    for n, item in enumerate(dataset):
-        samples.append(ArraySample(f"image {n}", *item) if isinstance(item, tuple) else cast(LabelledImage, item))
-    classes = getattr(samples[0], "classes", None) if samples else None
-    if isinstance(classes, Classes):
-        return samples, classes
-    highest = max((int(sample.read_labels().max(initial=-1)) for sample in samples), default=-1)
-    names = list(names or map(str, range(highest + 1)))
-    if highest >= len(names):
-        raise ValueError(f"classes names {len(names)} labels, but there is a label {highest}")
-    return samples, Classes(tuple(ClassEntry(k, name) for k, name in enumerate(names)))
+    samples = [_to_sample(item, n) for n, item in enumerate(dataset)]
+    if not samples:
+        raise ValueError("the dataset holds no image")
+    classes = getattr(samples[0], "classes", None)
+    return samples, classes if isinstance(classes, Classes) else _name_labels(samples, names)
+
+
+def check_labels(labels: object, name: str) -> NDArray[np.int64]:
+    """`labels` (H, W) of the image called `name` as int64; refused unless they are integers, or bool, from −1 on."""
+    array = np.asarray(labels)
+    if array.dtype.kind not in "biu" or array.ndim != 2:
+        got = f"{array.dtype} of shape {array.shape}"
+        raise ValueError(f"the labels of {name} must be integers of shape (H, W), −1 for void, got {got}")
+    array = array.astype(np.int64, copy=False)
+    if array.min(initial=VOID) < VOID:
+        raise ValueError(f"the labels of {name} must be 0, 1, ..., or −1 for void, got {array.min()}")
+    return array
+
+
+def _to_sample(item: object, n: int) -> LabelledImage:
+    if isinstance(item, (tuple, list)) and len(item) == 2:
+        return ArraySample(f"image {n}", *item)
+    if not hasattr(item, "read_labels"):
+        got = f"{len(item)} things" if isinstance(item, (tuple, list)) else type(item).__name__
+        raise ValueError(f"item {n} of the dataset must be a pair (image, labels) or a sample, got {got}")
+    return cast(LabelledImage, item)
+
+
+def _name_labels(samples: Sequence[LabelledImage], given: Sequence[str] | None) -> Classes:
+    # The classes of labels that nothing describes but, perhaps, the names that are `given`.
+    names = [] if given is None else [str(name) for name in given]
+    void = [name for name in names if name.lower() in VOID_NAMES]
+    if void:
+        raise ValueError(f"classes must not name {void[0]!r}: void pixels are −1, not a label")
+    highest = [int(check_labels(sample.read_labels(), sample.name).max(initial=VOID)) for sample in samples]
+    top, where = max(highest), samples[int(np.argmax(highest))].name
+    if names and top >= len(names):
+        raise ValueError(f"classes names {len(names)} labels, but there is a label {top} in {where}; void is −1")
+    if not names and top == USUAL_VOID:
+        raise ValueError(f"there is a label 255 in {where}: make it −1 if it means void, else name the classes")
+    if not names and top == VOID:
+        raise ValueError("every pixel of every image is void (−1): there is no label to learn")
+    return Classes(tuple(ClassEntry(k, name) for k, name in enumerate(names or map(str, range(top + 1)))))

@@ -15,11 +15,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
-from neuralfactors.datasets import read_image
+from neuralfactors.datasets import ImageFolder, read_image
 from neuralfactors.datasets.classes import Classes
 from neuralfactors.estimators import StructuralSVM, StructuredEstimator
 from neuralfactors.graph import Graph
 from neuralfactors.inference import solve
+from neuralfactors.persistence import load_model
 from neuralfactors.potentials import Potentials
 from neuralfactors.segmentation.describer import Describer
 from neuralfactors.segmentation.explanation import Explanation
@@ -59,7 +60,8 @@ class Segmenter(BaseEstimator):
         What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
         training. None: a `StructuralSVM` with neural factors, trained as a whole. ``batch_size="auto"`` in it stands
         for 12 images a step, or fewer where that leaves less than 20 steps an epoch; ``pretrain="auto"``, for as
-        many epochs as make 300 steps, where there are fewer than 50 images or CNN features, else for none.
+        many epochs as make 300 steps, where there are fewer than 50 images or CNN features, else for none. Its
+        `n_labels`, `verbose` and, unless that is None here, `random_state` are replaced by those of the segmenter.
     balance : float
         How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN features.
     mirror : bool
@@ -75,7 +77,8 @@ class Segmenter(BaseEstimator):
     backbone : torch module
         A network of one's own for CNN features; see `FeatureBuilder`.
     random_state : int
-        Seed of words and training.
+        Seed of training and, unless `features` are FeatureSettings with their own, of words. None: the estimator keeps
+        its own, and that of words is 0.
     verbose : int
         1 shows progress bars.
 
@@ -110,7 +113,7 @@ class Segmenter(BaseEstimator):
         n_jobs: int = 1,
         dask: str | None = None,
         backbone: Any = None,
-        random_state: int = 0,
+        random_state: int | None = 0,
         verbose: int = 0,
     ) -> None:
         self.features = features
@@ -131,12 +134,14 @@ class Segmenter(BaseEstimator):
         Parameters
         ----------
         dataset : ImageFolder, or sequence of samples or of (image, labels)
-            Images are uint8 (H, W, 3), labels int64 (H, W) with −1 for void.
+            Images are uint8 (H, W, 3), labels integers of any type (H, W) with −1 for void.
         split : str
             Which part of an `ImageFolder` to learn from.
         validation : str or dataset
-            Split, or images, whose accuracy after every epoch goes into the history.
+            Split of the `ImageFolder`, or images, whose accuracy after every epoch goes into the history.
         """
+        if isinstance(validation, str) and not isinstance(dataset, ImageFolder):
+            raise ValueError(f"validation={validation!r} names a split, but only an ImageFolder has any: pass images")
         samples, classes = to_samples(dataset, split, self.classes)
         describer = self.describer(classes)
         train = describer.learn(with_mirrored(samples) if self.mirror else samples)
@@ -170,7 +175,7 @@ class Segmenter(BaseEstimator):
         """What will turn images into graphs, with the options of this segmenter, before it has learnt anything."""
         settings = self.features
         if isinstance(settings, str):
-            settings = FeatureSettings(features=settings, random_state=self.random_state)
+            settings = FeatureSettings(features=settings, random_state=self.random_state or 0)
         return Describer(
             settings, classes, backbone=self.backbone, cache=self.cache, n_jobs=self.n_jobs, dask=self.dask,
             progress=bool(self.verbose),
@@ -244,15 +249,17 @@ class Segmenter(BaseEstimator):
     ) -> Self:
         """The segmenter that `save` wrote; `options` are parameters such as `cache`, `n_jobs` and `backbone`.
 
-        `features` is the folder of words and scaling where that is not in `path`.
+        Options that the segmenter does not have go to its estimator: modules and functions given to that, such as
+        `unary` and `interaction`, are not in the file and must be given again, as must a `backbone`. `features` is the
+        folder of words and scaling where that is not in `path`.
         """
         path = Path(path)
-        segmenter = cls(**options)
+        segmenter = cls(**{name: options.pop(name) for name in cls._get_param_names() if name in options})
         chosen = {name: getattr(segmenter, name) for name in ("cache", "n_jobs", "dask", "backbone")}
         segmenter.describer_ = Describer.load(features or path / "features", **chosen)
         segmenter.features = segmenter.describer_.builder.settings
         n_stages = 2 if (path / "unary").exists() else 1
-        segmenter.stages_ = [StructuredEstimator.load(folder) for folder in _stage_folders(path, n_stages)]
+        segmenter.stages_ = _load_stages(_stage_folders(path, n_stages), options)
         return segmenter
 
     def _new_stages(
@@ -265,11 +272,9 @@ class Segmenter(BaseEstimator):
             raise ValueError(f"estimator must be one of neuralfactors, or a Pipeline of two of them, got {model!r}")
         for stage in stages:
             known = stage.get_params()
-            common: dict[str, Any] = {
-                "n_labels": describer.n_labels,
-                "verbose": self.verbose,
-                "random_state": self.random_state,
-            }
+            common: dict[str, Any] = {"n_labels": describer.n_labels, "verbose": self.verbose}
+            if self.random_state is not None:
+                common["random_state"] = self.random_state
             if known.get("class_weight") is None:
                 common["class_weight"] = class_weight
             size = known.get("batch_size") or n_images
@@ -308,3 +313,11 @@ def _read(image: Picture) -> NDArray[np.uint8]:
 
 def _stage_folders(path: Path, n_stages: int) -> list[Path]:
     return [path / "unary", path / "model"][-n_stages:]
+
+
+def _load_stages(folders: list[Path], options: dict[str, Any]) -> list[StructuredEstimator]:
+    # An option goes to the stages whose files lack it; one that none lacks replaces what the file of the last holds.
+    lacking = [set(load_model(folder)[0].get("omitted", ())) for folder in folders]
+    lacking[-1] |= options.keys() - set().union(*lacking)
+    chosen = [{name: value for name, value in options.items() if name in names} for names in lacking]
+    return [StructuredEstimator.load(folder, **given) for folder, given in zip(folders, chosen, strict=True)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
@@ -103,10 +104,14 @@ class Normalised(nn.Module):
         return list(self.network((images - self.mean) / self.std))
 
 
-def fingerprint(network: nn.Module) -> str:
-    """Digest of a network's class and weights: two with the same one give the same features."""
-    digest = hashlib.blake2b(type(network).__qualname__.encode(), digest_size=16)
-    for name, value in network.state_dict().items():
-        digest.update(name.encode())
-        digest.update(value.detach().cpu().contiguous().view(torch.uint8).numpy().tobytes() if value.ndim else b"")
-    return digest.hexdigest()
+@contextmanager
+def evaluating(network: nn.Module) -> Iterator[None]:
+    """`network` as it is in use: dropout off, statistics fixed; every module goes back to its own mode afterwards."""
+    training = [module for module in network.modules() if module.training]
+    for module in training:
+        module.training = False
+    try:
+        yield
+    finally:
+        for module in training:
+            module.training = True

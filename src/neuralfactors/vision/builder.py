@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 from torch import nn
 
 from neuralfactors.vision import features
-from neuralfactors.vision.backbones import fingerprint
 from neuralfactors.vision.cache import Arrays, Cache, content_key
 from neuralfactors.vision.features import WORD_KINDS, describe, sample_descriptors
 from neuralfactors.vision.image_graph import ImageGraph
 from neuralfactors.vision.parallel import map_items
+from neuralfactors.vision.portraits import fingerprint
 from neuralfactors.vision.regions import check_image
 from neuralfactors.vision.settings import FeatureSettings
 from neuralfactors.vision.words import learn_words
@@ -35,7 +35,7 @@ class FeatureBuilder:
     settings : FeatureSettings
     backbone : torch module
         A network of one's own for CNN features, from images (1, 3, H, W), 0 to 1, to a list of feature maps, finest
-        first; None: the one that the settings name.
+        first; None: the one that the settings name. It is used in evaluation mode.
     cache : path
         Folder that keeps every result under the digest of what it was computed from; None: nothing is kept.
     n_jobs, dask, progress
@@ -136,7 +136,7 @@ class FeatureBuilder:
 
     @property
     def _identity(self) -> str:
-        network = "" if self.backbone is None else fingerprint(self.backbone)
+        network = fingerprint(self.backbone) if self.settings.uses_cnn and self.backbone is not None else ""
         words = [content_key(name, array) for name, array in sorted(self._words().items())]
         return content_key("graph", features.VERSION, self.settings.of_graphs, network, words)
 

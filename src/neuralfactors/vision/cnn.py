@@ -11,6 +11,7 @@ from scipy.sparse import csr_array
 from torch import nn
 from torch.nn.functional import interpolate
 
+from neuralfactors.vision.backbones import evaluating
 from neuralfactors.vision.layout import region_areas
 
 Maps = list[NDArray[np.float32]]  # each (h, w, C), finest first
@@ -26,13 +27,13 @@ def feature_maps(
     """The `n_maps` coarsest feature maps, each (h, w, C), of `image` (H, W, 3) enlarged by `scale`.
 
     A `scale` of 0 gives the image 512² pixels. With `mirror` they are the means of the maps of the image and of those
-    of its mirror image, turned back.
+    of its mirror image, turned back. A network in training mode is used as if it were not.
     """
     pixels = torch.from_numpy(np.array(image.transpose(2, 0, 1), dtype=np.float32) / 255)[None]
     scale = scale or SIDE / (image.shape[0] * image.shape[1]) ** 0.5
     size = [max(1, round(n * scale)) for n in image.shape[:2]]
     device = next((parameter.device for parameter in network.parameters()), pixels.device)
-    with torch.inference_mode():
+    with torch.inference_mode(), evaluating(network):
         if size != list(image.shape[:2]):
             pixels = interpolate(pixels, size=size, mode="bilinear", align_corners=False, antialias=scale < 1)
         maps = list(network(pixels.to(device)))[-n_maps:]

@@ -65,6 +65,9 @@ def majority_labels(regions: NDArray[np.int32], labels: NDArray[np.integer]) -> 
     """
     if labels.shape != regions.shape:
         raise ValueError(f"labels must have the shape of the image, {regions.shape}, got {labels.shape}")
+    labels = labels.astype(np.int64, casting="same_kind", copy=False)  # unsigned ones could not be compared with −1
+    if labels.min(initial=VOID) < VOID:
+        raise ValueError(f"labels must be 0, 1, ..., or −1 for void, got {labels.min()}")
     n_regions, n_labels = int(regions.max()) + 1, int(labels.max(initial=VOID)) + 1
     column = np.where(labels == VOID, n_labels, labels)
     cells = regions.astype(np.int64) * (n_labels + 1) + column
