@@ -1,11 +1,13 @@
 """The convex learners: they meet at one optimum, that of scikit-learn on one-node graphs, and certify it."""
 
+import warnings
 from functools import cache
 from time import perf_counter
 
 import numpy as np
 import pytest
 import torch
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from neuralfactors.datasets.chains import make_chains
@@ -115,11 +117,29 @@ def test_seconds_are_those_of_each_pass():
 
 
 @pytest.mark.parametrize(
+    "learner",
+    [CuttingPlaneSVM(30.0, max_iter=2), CuttingPlaneSVM(30.0, slack="1", max_iter=2), FrankWolfeSVM(30.0, max_iter=2)],
+)
+def test_stopping_too_soon_is_told(learner):
+    X, Y = make_chains(12, 4, 3)
+    gap = r"stopped at max_iter=2 with a duality gap of \S+, more than the share tol=0.001 of its objective"
+    with pytest.warns(ConvergenceWarning, match=f"{type(learner).__name__} {gap}") as told:
+        assert not learner.fit(X, Y).converged_
+    assert told[0].filename == __file__  # where fit was called
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        learner.set_params(max_iter=500).fit(X, Y)
+        learner.set_params(callbacks=[lambda record: record["epoch"] > 0]).fit(X, Y)  # who stops it knows
+    assert not learner.converged_
+
+
+@pytest.mark.parametrize(
     ("learner", "message"),
     [
         (CuttingPlaneSVM(C=-1.0), "C must be positive and finite, got -1.0"),
         (CuttingPlaneSVM(slack="2"), r"slack must be one of \['n', '1'\], got '2'"),
         (FrankWolfeSVM(max_iter=0), "max_iter must be at least 1 and tol not negative, got 0"),
+        (FrankWolfeSVM(check_every=0), "check_every must be an integer ≥ 1, got 0"),
         (FrankWolfeSVM(class_weight=[1.0, -1.0, 1.0]), "class_weight must be one finite number ≥ 0 per label"),
     ],
 )

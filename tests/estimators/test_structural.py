@@ -66,22 +66,6 @@ def test_fit_leaves_the_global_generators_alone(chains):
     assert torch.equal(torch.get_rng_state(), torch_state)
 
 
-def test_warm_start_continues(chains):
-    svm = StructuralSVM((), (), warm_start=True, **FAST).fit(*chains)
-    objective = svm.history_[0]["objective"]
-    assert svm.fit(*chains).history_[0]["objective"] < objective
-
-
-def test_partial_fit_continues(chains):
-    svm = StructuralSVM((), (), **FAST)
-    for _ in range(5):
-        svm.partial_fit(*chains, n_labels=4)
-    assert svm.n_labels_ == 4
-    assert len(svm.history_) == 5
-    assert svm.history_[-1]["objective"] < svm.history_[0]["objective"]
-    assert svm.score(*chains) > 0.6
-
-
 def test_full_batch_keeps_the_best_objective(chains):
     svm = StructuralSVM((), (), C=100.0, optimizer="sgd", schedule="inverse", learning_rate=3.0, momentum=0.0,
                         batch_size=None, max_iter=15, dtype="float64").fit(*chains)  # fmt: skip
@@ -220,6 +204,16 @@ def test_save_and_load(chains, tmp_path):
         UnaryClassifier.load(tmp_path / "run")
 
 
+def test_numpy_scalars_among_the_parameters_are_saved(chains, tmp_path):
+    options = {**FAST, "C": np.float64(10.0), "class_weight": (np.float32(0.5), 1.0, 1.0, 2.0)}
+    svm = StructuralSVM((np.int64(3),), [np.int32(2)], n_labels=np.int64(4), **options).fit(*chains)
+    svm.save(tmp_path)
+    again = StructuralSVM.load(tmp_path)
+    assert (again.unary_hidden, again.interaction_hidden, again.n_labels_, again.C) == ((3,), (2,), 4, 10.0)
+    assert again.class_weight == (0.5, 1.0, 1.0, 2.0)
+    assert torch.equal(parameters(again), parameters(svm))
+
+
 def test_saved_modules_must_be_given_again(chains, tmp_path):
     svm = StructuralSVM(interaction_hidden=(), unary=nn.Linear(3, 3), **FAST).fit(*chains)
     svm.save(tmp_path)
@@ -291,6 +285,15 @@ def test_bad_data_are_refused(chains):
     with pytest.raises(ValueError, match="Y needs one label vector per graph"):
         svm.score(X, Y[:-1])
     assert svm.predict([]) == []
+
+
+def test_every_method_of_inference_serves():
+    X, Y = make_grids(3, 3)
+    scores = {}
+    for method in ("exact", "exhaustive"):
+        svm = StructuralSVM((), (), inference=method, **FAST).fit(X, [*Y[:-1], np.full(9, -1)])
+        scores[method] = svm.history_[-1]["objective"], svm.score(X, Y)
+    assert scores["exact"] == pytest.approx(scores["exhaustive"], rel=1e-4)
 
 
 def test_interactions_of_third_order():

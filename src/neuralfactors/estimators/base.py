@@ -112,7 +112,7 @@ class StructuredEstimator(BaseEstimator):
         return {name: getattr(self, name) for name in names}
 
     def _take_sizes(self, samples: Samples) -> None:
-        self.n_labels_ = samples.n_labels
+        self.n_labels_ = int(samples.n_labels)
         self.n_node_features_ = samples.n_node_features
         self.n_edge_features_ = samples.n_edge_features
         self.order_ = samples.order
@@ -136,18 +136,18 @@ class StructuredEstimator(BaseEstimator):
         if not len(X):
             return
         widths = check_agreement(X[n] for n in range(len(X)))
-        self._check_widths(widths, any(X[n].n_edges for n in range(len(X))))
+        self._check_widths(widths, has_edges(X))
         empty = [np.zeros(0, dtype=np.int64)] * len(X)
         samples = Samples(X, empty, self.n_labels_, *widths)
         reference = next(self.model_.parameters(), torch.zeros(()))
         for chunk in samples.chunks(range(len(X))):
             yield GraphBatch.from_graphs([X[n] for n in chunk], reference.dtype).to(reference.device)
 
-    def _check_widths(self, widths: tuple[int, int, int], has_edges: bool) -> None:
+    def _check_widths(self, widths: tuple[int, int, int], with_edges: bool) -> None:
         names = ("node features", "edge features", "nodes in an edge")
         fitted = (self.n_node_features_, self.n_edge_features_, self.order_)
         for k, (name, got, expected) in enumerate(zip(names, widths, fitted, strict=True)):
-            if got != expected and (k == 0 or has_edges):
+            if got != expected and (k == 0 or with_edges):
                 raise ValueError(f"X has {got} {name}, but {type(self).__name__} was fitted with {expected}")
 
     @torch.no_grad()
@@ -156,6 +156,11 @@ class StructuredEstimator(BaseEstimator):
         potentials: Potentials = self.model_.eval()(batch)
         self.model_.train(training)
         return potentials
+
+
+def has_edges(X: Sequence[Graph]) -> bool:
+    """Whether any graph has an edge; graphs without fit edge features of any width."""
+    return any(X[n].n_edges for n in range(len(X)))
 
 
 def seed_of(random_state: Any) -> int:
@@ -178,11 +183,21 @@ def _storable(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
             omitted += [] if value is None else [name]
         elif isinstance(value, (np.random.RandomState, np.random.Generator)):
             omitted.append(name)
-        elif isinstance(value, (np.ndarray, np.generic)):
-            stored[name] = value.tolist()
         else:
-            stored[name] = str(value) if isinstance(value, os.PathLike) else value
+            stored[name] = _to_json(value)
     return stored, omitted
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, (np.ndarray, np.generic)):
+        return value.tolist()
+    if isinstance(value, os.PathLike):
+        return str(value)
+    if isinstance(value, (list, tuple)):
+        return [_to_json(entry) for entry in value]
+    if isinstance(value, dict):
+        return {key: _to_json(entry) for key, entry in value.items()}
+    return value
 
 
 def _from_json(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -8,24 +8,25 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from neuralfactors.estimators.base import StructuredEstimator, _storable, seed_of
+from neuralfactors.estimators.base import StructuredEstimator, _storable, has_edges
 from neuralfactors.factors import FactorModel
 from neuralfactors.graph import Graph
 from neuralfactors.learning.checkpoints import restore_training, training_state
-from neuralfactors.learning.history import Callback, ProgressBar, TensorBoard, close
+from neuralfactors.learning.history import Callback, ProgressBar, Record, TensorBoard, close
 from neuralfactors.learning.losses import check_class_weight
 from neuralfactors.learning.samples import Samples
-from neuralfactors.learning.subgradient import Settings, Trainer
+from neuralfactors.learning.subgradient import Progress, Settings, Trainer
 from neuralfactors.persistence import load_state, save_state
 
 Validation = tuple[Sequence[Graph], Sequence[ArrayLike]]
+Checkpoint = tuple[dict[str, Any], dict[str, Tensor]]
 
 # Parameters that do not change what is learned: a run may be resumed with others.
 INCIDENTAL = {"verbose", "callbacks", "n_threads", "checkpoint", "checkpoint_every", "tensorboard"}
@@ -47,18 +48,21 @@ class GradientEstimator(StructuredEstimator):
             Judged after every epoch; its accuracy goes into the history and, with `keep="validation"`, decides which
             iterate is kept and when to stop.
         """
-        X, Y, validation = self._split(X, Y, validation)
-        settings = self._settings()
+        settings, checkpoint = self._settings(), self._read_checkpoint()
+        if self.random_state is None and checkpoint is not None:
+            settings = replace(settings, seed=checkpoint[0].get("seed", settings.seed))
+        X, Y, validation = self._split(X, Y, validation, settings.seed)
         if not isinstance(self.pretrain, (int, np.integer)) or self.pretrain < 0:
             raise ValueError(f"pretrain must be an integer ≥ 0, got {self.pretrain!r}")
-        samples = Samples.check(X, Y, self.n_labels, drop_void=settings.void == "drop")
-        self._take_sizes(samples)
         if settings.keep == "validation" and validation is None:
             raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
-        self._start(samples, settings, self.pretrain)
+        continuing = self.warm_start and hasattr(self, "model_")
+        samples = self._check(X, Y, settings, self.n_labels, continuing)
+        self._start(samples, settings, continuing, 0 if checkpoint else self.pretrain)
         callbacks = self._callbacks()
         try:
-            self._resume(samples, settings)
+            if checkpoint is not None:
+                self._resume(checkpoint, samples, settings)
             evaluate = None if validation is None else lambda: self.score(*validation)
             self.trainer_.run(samples, evaluate, callbacks, self._checkpointer(samples, settings))
         finally:
@@ -67,19 +71,26 @@ class GradientEstimator(StructuredEstimator):
         return self
 
     def partial_fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None) -> Self:
-        """One more epoch, on these graphs; the first call fixes the number of labels to `n_labels`."""
+        """One more epoch, on these graphs; without a model yet, the number of labels is fixed to `n_labels`.
+
+        A model from `fit` or from a file is trained further. In place of the schedule "cosine", which ends after
+        `max_iter` epochs, the learning rate is constant.
+        """
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" needs all labels at once, which partial_fit does not see: '
+                "give the weights of the classes as an array"
+            )
         settings = self._settings()
-        if settings.schedule == "cosine":  # which ends after max_iter epochs, and these calls do not
-            settings = replace(settings, schedule="constant")
-        started = hasattr(self, "trainer_")
-        samples = Samples.check(
-            X, Y, self.n_labels_ if started else n_labels or self.n_labels, drop_void=settings.void == "drop"
-        )
-        if started:
-            self._check_widths((samples.n_node_features, samples.n_edge_features, samples.order), True)
-        else:
-            self._take_sizes(samples)
-            self._start(samples, settings)
+        continuing = hasattr(self, "model_")
+        samples = self._check(X, Y, settings, None if continuing else n_labels or self.n_labels, continuing)
+        if not hasattr(self, "trainer_"):
+            history: list[Record] = getattr(self, "history_", [])  # a model from a file comes with its own
+            self._start(samples, settings, continuing)
+            self.trainer_.progress = Progress(epoch=len(history), history=history)
+            self.history_ = history
+        if self.trainer_.settings.schedule == "cosine":
+            self.trainer_.settings = replace(self.trainer_.settings, schedule="constant")
         self.model_.train()
         self.trainer_.run_epoch(samples)
         self.model_.eval()
@@ -89,7 +100,7 @@ class GradientEstimator(StructuredEstimator):
         raise NotImplementedError
 
     def _split(
-        self, X: Sequence[Graph], Y: Sequence[ArrayLike], validation: Validation | None
+        self, X: Sequence[Graph], Y: Sequence[ArrayLike], validation: Validation | None, seed: int
     ) -> tuple[Sequence[Graph], Sequence[ArrayLike], Validation | None]:
         fraction = self.validation_fraction
         if fraction is None or validation is not None:
@@ -99,19 +110,34 @@ class GradientEstimator(StructuredEstimator):
             raise ValueError(
                 f"validation_fraction={fraction} leaves no graph to learn from or none to judge by, of {len(X)}"
             )
-        order = np.random.default_rng(seed_of(self.random_state)).permutation(len(X))
+        order = np.random.default_rng(seed).permutation(len(X))
         held, kept = sorted(order[:n_held].tolist()), sorted(order[n_held:].tolist())
         return [X[n] for n in kept], [Y[n] for n in kept], ([X[n] for n in held], [Y[n] for n in held])
 
-    def _start(self, samples: Samples, settings: Settings, pretrain: int = 0) -> None:
-        continuing = self.warm_start and hasattr(self, "model_")
+    def _check(
+        self, X: Sequence[Graph], Y: Sequence[ArrayLike], settings: Settings, n_labels: int | None, continuing: bool
+    ) -> Samples:
+        """The samples, which must fit the model if there is one to continue."""
+        samples = Samples.check(X, Y, n_labels, drop_void=settings.void == "drop")
         if not continuing:
-            self.model_ = self._build_model(torch.Generator().manual_seed(settings.seed))
+            return samples
+        self._check_widths((samples.n_node_features, samples.n_edge_features, samples.order), has_edges(X))
+        if samples.n_labels > self.n_labels_:
+            raise ValueError(
+                f"the model to continue has {self.n_labels_} labels, but {samples.n_labels} are needed: "
+                f"begin anew with n_labels={samples.n_labels}"
+            )
+        return replace(samples, n_labels=self.n_labels_)
+
+    def _start(self, samples: Samples, settings: Settings, continuing: bool, pretrain: int = 0) -> None:
         weight = check_class_weight(samples.class_weight(self.class_weight))
+        if not continuing:
+            self._take_sizes(samples)
+            self.model_ = self._build_model(torch.Generator().manual_seed(settings.seed))
         reference = next(self.model_.parameters())
         weight = None if weight is None else weight.to(reference.device, reference.dtype)
         self.model_.train()
-        if pretrain and not continuing and not self._begun():
+        if pretrain and not continuing:
             self._pretrain(samples, settings, pretrain, weight)
         self.trainer_ = Trainer(self.model_, settings, self._decoder().for_training(), weight)
         self.history_ = self.trainer_.progress.history
@@ -138,13 +164,12 @@ class GradientEstimator(StructuredEstimator):
                 found.append(TensorBoard(os.fspath(self.tensorboard)))
         return found
 
-    def _begun(self) -> bool:
-        return self.checkpoint is not None and Path(self.checkpoint).exists()
+    def _read_checkpoint(self) -> Checkpoint | None:
+        begun = self.checkpoint is not None and Path(self.checkpoint).exists()
+        return load_state(self.checkpoint) if begun else None
 
-    def _resume(self, samples: Samples, settings: Settings) -> None:
-        if not self._begun():
-            return
-        document, tensors = load_state(self.checkpoint)
+    def _resume(self, checkpoint: Checkpoint, samples: Samples, settings: Settings) -> None:
+        document, tensors = checkpoint
         if document.get("run") != self._fingerprint(samples, settings):
             raise ValueError(
                 f"checkpoint {self.checkpoint} belongs to a run with other parameters or data: "
@@ -161,7 +186,7 @@ class GradientEstimator(StructuredEstimator):
         def write(trainer: Trainer) -> None:
             if trainer.ranks.rank == 0 and (trainer.progress.done or trainer.epoch % self.checkpoint_every == 0):
                 document, tensors = training_state(trainer)
-                save_state(self.checkpoint, {"run": run, **document}, tensors)
+                save_state(self.checkpoint, {"run": run, "seed": settings.seed, **document}, tensors)
             trainer.ranks.wait()
 
         return write

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 
 from neuralfactors.estimators.base import StructuredEstimator, seed_of
 from neuralfactors.graph import Graph
@@ -40,6 +43,14 @@ class ConvexEstimator(StructuredEstimator):
         finally:
             close(callbacks)
         self.history_, self.objective_, self.converged_ = run.history, run.best, run.converged
+        if not (run.converged or run.told_to_stop):
+            warnings.warn(
+                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a duality gap of "
+                f"{run.history[-1]['duality_gap']:.3g}, more than the share tol={self.tol} of its objective "
+                f"{run.best:.6g}: raise max_iter or tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
         return self
 
     def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
@@ -62,7 +73,7 @@ class CuttingPlaneSVM(ConvexEstimator):
     tol : float
         Stop when the duality gap is at most this share of the objective.
     max_iter : int
-        Passes of inference over the data.
+        Passes of inference over the data; when they are over before `tol` is reached, a ConvergenceWarning says so.
     n_labels, bias, class_weight, inference, inference_tol, inference_max_iter, n_threads, callbacks, verbose
         As in `StructuralSVM`.
 
@@ -135,7 +146,7 @@ class FrankWolfeSVM(ConvexEstimator):
     tol : float
         Stop when the duality gap is at most this share of the objective.
     max_iter : int
-        Passes over the data.
+        Passes over the data, as in `CuttingPlaneSVM`.
     check_every : int
         Passes between two that certify the gap.
     corrective : bool
@@ -194,6 +205,8 @@ class FrankWolfeSVM(ConvexEstimator):
         self.verbose = verbose
 
     def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
+        if not isinstance(self.check_every, (int, np.integer)) or self.check_every < 1:
+            raise ValueError(f"check_every must be an integer ≥ 1, got {self.check_every!r}")
         seed = seed_of(self.random_state)
         options = (self.max_iter, seed, self.check_every, self.corrective)
         return block_frank_wolfe(problem, self.C, self.tol, *options, callbacks)

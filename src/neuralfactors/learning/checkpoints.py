@@ -20,6 +20,9 @@ def training_state(trainer: Trainer) -> tuple[dict[str, Any], dict[str, Tensor]]
     for k, (parameter, best) in enumerate(zip(trainer.parameters, trainer.best_values, strict=True)):
         tensors[f"parameter.{k}"] = parameter.detach()
         tensors[f"best.{k}"] = best
+    for k, (buffer, best) in enumerate(zip(trainer.buffers, trainer.best_buffers, strict=True)):
+        tensors[f"buffer.{k}"] = buffer.detach()
+        tensors[f"best_buffer.{k}"] = best
     document: dict[str, Any] = {"progress": asdict(trainer.progress), "averaged": None, "optimizer": {}}
     if trainer.average is not None:
         document["averaged"] = trainer.average.count
@@ -37,10 +40,16 @@ def training_state(trainer: Trainer) -> tuple[dict[str, Any], dict[str, Tensor]]
 @torch.no_grad()
 def restore_training(trainer: Trainer, document: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     """Put a `training_state` back into a trainer made with the same model and settings."""
+    buffers = list(zip(trainer.buffers, trainer.best_buffers, strict=True))
+    if buffers and "buffer.0" not in tensors:
+        raise ValueError("the checkpoint is of a version that left out the buffers of the model: start the run afresh")
     trainer.progress = Progress(**document["progress"])
     for k, (parameter, best) in enumerate(zip(trainer.parameters, trainer.best_values, strict=True)):
         parameter.copy_(tensors[f"parameter.{k}"])
         best.copy_(tensors[f"best.{k}"])
+    for k, (buffer, best) in enumerate(buffers):
+        buffer.copy_(tensors[f"buffer.{k}"])
+        best.copy_(tensors[f"best_buffer.{k}"])
     if trainer.average is not None:
         trainer.average.count = document["averaged"]
         for k, value in enumerate(trainer.average.values):

@@ -25,6 +25,7 @@ class ConvexRun:
     w: NDArray[np.float64] | None = None
     history: list[Record] = field(default_factory=list)
     last: float = field(default_factory=perf_counter)  # when the last record was made
+    told_to_stop: bool = False  # by a callback
 
     def note(self, problem: LinearProblem, found: Pass, dual: float, n_constraints: int) -> Record:
         """Record a pass under the present weights; remember them if their objective is the best so far."""
@@ -55,6 +56,11 @@ class ConvexRun:
         """Whether the duality gap is at most the share `tol` of the objective."""
         return bool(self.history[-1]["duality_gap"] <= self.tol * max(abs(self.best), 1e-12))
 
+    def over(self, callbacks: Sequence[Callback]) -> bool:
+        """Whether the last record is the end: a callback says so, or the gap is small enough."""
+        self.told_to_stop = tell(callbacks, self.history[-1])
+        return self.told_to_stop or self.converged
+
     def finish(self, problem: LinearProblem) -> None:
         """Put the best weights into the model."""
         if self.w is not None:
@@ -72,7 +78,7 @@ def n_slack(
     for _ in range(max_iter):
         found = problem.most_violated(range(len(problem)))
         record = run.note(problem, found, sets.dual(), sets.n_constraints)
-        if tell(callbacks, record) or run.converged:
+        if run.over(callbacks):
             break
         for n, z in enumerate(found.z):
             sets.position(n, problem.sample(n), z)
@@ -185,8 +191,8 @@ def one_slack(
                 problem.w[:] = constraints.weights
                 continue
         found = problem.most_violated(range(len(problem)))
-        record = run.note(problem, found, constraints.dual, len(constraints.alpha) - 1)
-        if tell(callbacks, record) or run.converged:
+        run.note(problem, found, constraints.dual, len(constraints.alpha) - 1)
+        if run.over(callbacks):
             break
         last_cut = found.hinge / len(problem) - max(0.0, constraints.slack)
         if cache is not None:

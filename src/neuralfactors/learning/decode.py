@@ -15,6 +15,8 @@ from torch import Tensor
 from neuralfactors.inference import solve, solve_batch
 from neuralfactors.potentials import Potentials
 
+ONE_BY_ONE = ("exact",)  # methods that `solve` has and `solve_batch` has not
+
 
 @dataclass(frozen=True)
 class Decoded:
@@ -40,14 +42,18 @@ class Arrays(NamedTuple):
     node_ptr: NDArray[np.int64]  # (G + 1,)
     edge_ptr: NDArray[np.int64]  # (G + 1,)
 
-    def with_factors(self) -> Iterator[dict[str, Any]]:
+    def graphs(self) -> Iterator[dict[str, Any]]:
         """Arguments of `solve`, graph by graph, which takes interactions of higher order as a list of factors."""
         n_labels = self.unary.shape[1]
         no_edges = np.zeros((0, n_labels, n_labels), self.unary.dtype), np.zeros((0, 2), np.int64)
         for nodes, rows in zip(pairwise(self.node_ptr), pairwise(self.edge_ptr), strict=True):
-            factors = [(tuple((self.edges[e] - nodes[0]).tolist()), self.interaction[e]) for e in range(*rows)]
-            unary, (interaction, edges) = self.unary[slice(*nodes)], no_edges
-            yield {"unary": unary, "interaction": interaction, "edges": edges, "factors": factors}
+            unary, tables = self.unary[slice(*nodes)], self.interaction[slice(*rows)]
+            edges = self.edges[slice(*rows)] - nodes[0]
+            if edges.shape[1] == 2:
+                yield {"unary": unary, "interaction": tables, "edges": edges}
+            else:
+                factors = list(zip(map(tuple, edges.tolist()), tables, strict=True))
+                yield {"unary": unary, "interaction": no_edges[0], "edges": no_edges[1], "factors": factors}
 
 
 @dataclass(frozen=True)
@@ -88,12 +94,12 @@ class Decoder:
         options: dict[str, Any] = {
             "method": self.method, "tol": self.tol, "random_state": self.random_state, "max_iter": self.max_iter,
         }  # fmt: skip
-        if arrays.edges.shape[1] == 2:
+        if arrays.edges.shape[1] == 2 and self.method not in ONE_BY_ONE:
             found = solve_batch(*arrays, n_threads=self.n_threads, **options)
             return Decoded(
                 torch.from_numpy(found.labels), found.score, found.bound, np.asarray(found.status) == "optimal"
             )
-        results = [solve(**problem, **options) for problem in arrays.with_factors()]
+        results = [solve(**problem, **options) for problem in arrays.graphs()]
         return Decoded(
             torch.from_numpy(np.concatenate([result.labels for result in results])),
             np.array([result.score for result in results]),

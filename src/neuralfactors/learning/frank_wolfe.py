@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from neuralfactors.learning.cutting_plane import ConvexRun
-from neuralfactors.learning.history import Callback, tell
+from neuralfactors.learning.history import Callback
 from neuralfactors.learning.linear import LinearProblem
 from neuralfactors.learning.working_set import WorkingSets
 
@@ -36,7 +36,7 @@ def block_frank_wolfe(
             found = problem.most_violated(range(len(problem)))
             record = run.note(problem, found, sets.dual(), sets.n_constraints)
             record["epoch"] = epoch + 1
-            if tell(callbacks, record) or run.converged:
+            if run.over(callbacks):
                 break
     run.finish(problem)
     return run

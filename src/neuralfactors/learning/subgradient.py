@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from neuralfactors.factors import FactorModel
 from neuralfactors.graph import GraphBatch
@@ -102,6 +102,7 @@ class Trainer:
         self.optimizer = make_optimizer(settings.optimizer, [dict(group) for group in self.groups])
         self.average = Average(settings.averaging, self.parameters) if settings.averaging else None
         self.best_values = [parameter.detach().clone() for parameter in self.parameters]
+        self.best_buffers = [buffer.detach().clone() for buffer in self.buffers]
         self.progress = Progress()
         self.workspace = Workspace()
 
@@ -116,6 +117,13 @@ class Trainer:
                     {"params": params, "lr": s.learning_rate[k], "momentum": s.momentum[k], "C": s.C[k], "part": part}
                 )
         return groups
+
+    @property
+    def buffers(self) -> list[Tensor]:
+        """What the model keeps besides parameters, such as the running means of batch normalisation."""
+        # Asked for each time: a module may put another tensor in the place of one.
+        kept = self.model.state_dict(keep_vars=True).values()
+        return [value for value in kept if isinstance(value, Tensor) and not isinstance(value, nn.Parameter)]
 
     @property
     def epoch(self) -> int:
@@ -223,11 +231,15 @@ class Trainer:
         return total
 
     def finish(self) -> None:
-        """Put the average, the best or the last iterate into the model, whichever the settings ask for."""
+        """Put the average, the best or the last iterate into the model, whichever the settings ask for.
+
+        Buffers are not averaged: beside an average stand those of the last epoch.
+        """
         if self.settings.keep == "validation" or (self.settings.keep == "objective" and self.average is None):
-            self._assign(self.best_values)
+            copy_values(self.best_values, self.parameters)
+            copy_values(self.best_buffers, self.buffers)
         elif self.average is not None:
-            self._assign(self.average.values)
+            copy_values(self.average.values, self.parameters)
 
     @property
     def _exact(self) -> bool:
@@ -248,9 +260,9 @@ class Trainer:
         if self.average is None:
             return evaluate()
         values = [parameter.detach().clone() for parameter in self.parameters]
-        self._assign(self.average.values)
+        copy_values(self.average.values, self.parameters)
         accuracy = evaluate()
-        self._assign(values)
+        copy_values(values, self.parameters)
         return accuracy
 
     def _judge(self, record: Record, start: list[Tensor] | None) -> None:
@@ -277,10 +289,12 @@ class Trainer:
         return bool(answer.item() > 0)
 
     def _remember(self, values: Sequence[Tensor]) -> None:
-        for best, value in zip(self.best_values, values, strict=True):
-            best.copy_(value.detach())
+        copy_values(values, self.best_values)
+        copy_values(self.buffers, self.best_buffers)  # as the epoch leaves them: its passes saw `values`, or nearly
 
-    @torch.no_grad()
-    def _assign(self, values: Sequence[Tensor]) -> None:
-        for parameter, value in zip(self.parameters, values, strict=True):
-            parameter.copy_(value)
+
+@torch.no_grad()
+def copy_values(values: Sequence[Tensor], targets: Sequence[Tensor]) -> None:
+    """Copy every value into its target, in place."""
+    for value, target in zip(values, targets, strict=True):
+        target.copy_(value)

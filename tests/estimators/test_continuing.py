@@ -1,0 +1,120 @@
+"""Training further: partial_fit and warm_start, from a model just fitted or loaded, on data that fit it or do not."""
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+from neuralfactors.datasets.chains import make_chains
+from neuralfactors.estimators import StructuralSVM, UnaryClassifier, load
+from neuralfactors.graph import Graph
+
+FAST = {"C": 100.0, "learning_rate": 0.02, "max_iter": 4}
+
+
+@pytest.fixture(scope="module")
+def chains():
+    return make_chains(30, 6, 3, noise=0.7)
+
+
+@pytest.fixture(scope="module")
+def fitted_once(chains):
+    return StructuralSVM((4,), (4,), **FAST).fit(*chains)
+
+
+@pytest.fixture
+def fitted(fitted_once):
+    return copy.deepcopy(fitted_once)
+
+
+def parameters(estimator):
+    return torch.cat([p.detach().flatten() for p in estimator.model_.parameters()])
+
+
+def below(chains, n_labels):
+    """The chains with labels below `n_labels` only."""
+    X, Y = chains
+    return X, [np.minimum(y, n_labels - 1) for y in Y]
+
+
+def test_partial_fit_continues(chains):
+    svm = StructuralSVM((), (), **FAST)
+    for _ in range(5):
+        svm.partial_fit(*chains, n_labels=4)
+    assert svm.n_labels_ == 4
+    assert len(svm.history_) == 5
+    assert svm.history_[-1]["objective"] < svm.history_[0]["objective"]
+    assert svm.score(*chains) > 0.6
+
+
+def test_partial_fit_continues_a_loaded_model(chains, fitted, tmp_path):
+    fitted.save(tmp_path)
+    loaded = load(tmp_path, learning_rate=1e-6)
+    loaded.partial_fit(*below(chains, 2))
+    assert loaded.n_labels_ == 3
+    torch.testing.assert_close(parameters(loaded), parameters(fitted), atol=1e-4, rtol=0)
+    assert [record["epoch"] for record in loaded.history_] == [1, 2, 3, 4, 5]
+
+
+def test_partial_fit_after_fit_has_the_full_rate(chains, fitted):
+    """The cosine of `fit` has come down to zero."""
+    before = parameters(fitted)
+    fitted.partial_fit(*chains)
+    assert all(group["lr"] == FAST["learning_rate"] for group in fitted.trainer_.optimizer.param_groups)
+    assert (parameters(fitted) - before).abs().max() > 0.01
+    assert len(fitted.history_) == 5
+
+
+@pytest.mark.parametrize("train", [StructuralSVM.partial_fit, StructuralSVM.fit])
+def test_graphs_without_edges_fit_any_model(fitted, train):
+    rng = np.random.default_rng(0)
+    X = [Graph(rng.normal(size=(2, 3))) for _ in range(4)]
+    fitted.n_edge_features_ = 5  # of which these graphs know nothing
+    train(fitted.set_params(warm_start=True), X, [[0, 1]] * 4)
+    assert fitted.n_edge_features_ == 5
+
+
+def test_balanced_classes_need_all_labels(chains):
+    for estimator in (StructuralSVM((), (), class_weight="balanced"), UnaryClassifier(class_weight="balanced")):
+        with pytest.raises(ValueError, match='class_weight="balanced" needs all labels at once, which partial_fit'):
+            estimator.partial_fit(*chains)
+    StructuralSVM((), (), class_weight=[1.0, 2.0, 1.0]).partial_fit(*chains)
+
+
+def test_warm_start_continues(chains):
+    svm = StructuralSVM((), (), warm_start=True, **FAST).fit(*chains)
+    objective = svm.history_[0]["objective"]
+    assert svm.fit(*chains).history_[0]["objective"] < objective
+
+
+def test_warm_start_keeps_labels_that_do_not_occur(chains, fitted, tmp_path):
+    fitted.set_params(warm_start=True).fit(*below(chains, 2)).save(tmp_path)
+    assert load(tmp_path).n_labels_ == 3
+
+
+@pytest.mark.parametrize("train", [StructuralSVM.partial_fit, StructuralSVM.fit])
+def test_what_does_not_fit_the_model_is_refused(chains, fitted, train):
+    X, Y = chains
+    svm, before = fitted.set_params(warm_start=True), parameters(fitted)
+    cases = [
+        (X, [*Y[:-1], Y[-1] + 2], "the model to continue has 3 labels, but 5 are needed: begin anew with n_labels=5"),
+        ([Graph(x.node_features[:, :2], x.edges) for x in X], Y, "X has 2 node features, but .* fitted with 3"),
+        (
+            [Graph(x.node_features, x.edges, np.ones((x.n_edges, 2))) for x in X],
+            Y,
+            "X has 2 edge features, but StructuralSVM was fitted with 0",
+        ),
+    ]
+    for graphs, labels, message in cases:
+        with pytest.raises(ValueError, match=message):
+            train(svm, graphs, labels)
+    assert svm.n_labels_ == svm.n_node_features_ == 3
+    assert torch.equal(parameters(svm), before)
+
+
+def test_a_refused_fit_leaves_the_model_whole(chains, fitted, tmp_path):
+    with pytest.raises(ValueError, match="class_weight needs 2 entries"):
+        fitted.set_params(class_weight=[1.0]).fit(*below(chains, 2))
+    fitted.save(tmp_path)
+    assert load(tmp_path).n_labels_ == 3
