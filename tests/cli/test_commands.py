@@ -208,3 +208,4 @@ def test_a_set_without_splits_is_split_at_random(call, cache, tmp_path):
     assert result.code == 0, result.err
     splits = json.loads((tmp_path / "run/run.json").read_text())["splits"]
     assert splits == {"train": 5, "val": 1}
+    assert "Images: 5 to learn from, 1 to follow the training by, 1 to evaluate, drawn at random" in result.err

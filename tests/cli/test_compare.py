@@ -225,6 +225,9 @@ def test_tune_writes_settings_that_train_takes(call, scenes, cache, tuned, tmp_p
     assert result.code == 0, result.err
     metrics = json.loads((tmp_path / "run/rows/SGD/metrics.json").read_text())
     assert (metrics["pixel"], metrics["class_mean"]) == pytest.approx((best["pixel"], best["class_mean"]))
+    none = call("train", scenes, "--out", tmp_path / "none", "--settings", out / "settings.json")
+    assert none.code == 1
+    assert "has no settings for int+nrl; it has some for SGD" in none.err
     result = call("train", scenes, "--out", tmp_path / "other", "--epochs", "1", "--balance", "0.9", *options)
     assert result.code == 0, result.err
     assert json.loads((tmp_path / "other/rows/SGD/row.json").read_text())["balance"] == 0.9  # options beat files
@@ -279,4 +282,4 @@ def test_tune_refuses_in_one_sentence(call, scenes, cache, tmp_path, options, me
     assert result.code == 1
     assert message in result.err
     assert "Traceback" not in result.err
-    assert not (tmp_path / "search/trials.jsonl").exists()
+    assert not (tmp_path / "search").exists()

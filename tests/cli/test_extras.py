@@ -35,6 +35,7 @@ def test_a_backbone_that_nobody_knows(call, scenes, cache, tmp_path, cnn):
     result = call("train", scenes, "--out", tmp_path / "run", *options)
     assert result.code == 1
     assert "Error: backbone must be 'efficientnet-lite0' to 'efficientnet-lite2' or 'timm:NAME'" in result.err
+    assert not (tmp_path / "run/run.json").exists()  # which would stand in the way of the right command
 
 
 def test_a_dask_cluster_of_two_workers_gives_the_same_model(call, scenes, tmp_path, dask_cluster):

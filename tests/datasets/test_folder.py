@@ -26,6 +26,12 @@ def test_samples_by_split(root):
     assert -1 <= labels.min() <= labels.max() < len(folder.classes.names) == 7
 
 
+def test_files_may_begin_with_a_byte_order_mark(root):
+    for path in (root / "classes.txt", root / "splits/train.txt"):
+        path.write_text(path.read_text(), encoding="utf-8-sig")
+    assert len(ImageFolder(root)["train"]) == 6
+
+
 def test_dropped_classes_are_void(root):
     folder = ImageFolder(root, drop=["sky"], void=["water"])
     assert folder.classes.names == ["mountain", "forest", "meadow", "balloon", "boat"]

@@ -55,6 +55,36 @@ def test_palette(tmp_path):
     assert read_image(tmp_path / "a.png")[0].tolist() == [[1, 2, 3], [4, 5, 6], [7, 8, 9]]
 
 
+def test_palette_of_another_order_is_refused(tmp_path):
+    picture = Image.fromarray(INDICES, mode="P")
+    picture.putpalette([0, 0, 0, 9, 0, 0, 0, 0, 9])  # as in CLASSES
+    picture.save(tmp_path / "a.png")
+    assert read_labels(tmp_path / "a.png", CLASSES).tolist() == LABELS
+    picture.putpalette([9, 0, 0, 0, 0, 0, 0, 0, 9])
+    picture.save(tmp_path / "b.png")
+    with pytest.raises(ValueError, match=r"b\.png shows index 0 in the colour of 'cow', which has another index"):
+        read_labels(tmp_path / "b.png", CLASSES)
+    picture.putpalette([50, 60, 70, 80, 90, 100, 110, 120, 130])  # colours that mean nothing
+    picture.save(tmp_path / "c.png")
+    assert read_labels(tmp_path / "c.png", CLASSES).tolist() == LABELS
+
+
+def test_two_classes_of_one_colour(tmp_path):
+    colours = {"cow": (9, 0, 0), "sky": (0, 0, 9), "calf": (9, 0, 0)}
+    entries = [ClassEntry(k, name, colour) for k, (name, colour) in enumerate(colours.items())]
+    Image.fromarray(np.full((2, 2, 3), (0, 0, 9), dtype=np.uint8)).save(tmp_path / "a.png")
+    with pytest.raises(ValueError, match="'cow' and 'calf' have one colour"):
+        read_labels(tmp_path / "a.png", Classes(tuple(entries)))
+    both_void = Classes(tuple(entries), frozenset({"cow", "calf"}))
+    assert read_labels(tmp_path / "a.png", both_void).tolist() == [[0, 0], [0, 0]]
+
+
+def test_indices_beyond_a_palette(tmp_path):
+    classes = Classes((ClassEntry(7, "cow"), ClassEntry(3000, "sky")))
+    write_label_map(tmp_path / "a.png", np.array([[7, 3000]]), classes.index_palette)
+    assert read_labels(tmp_path / "a.png", classes).tolist() == [[0, 1]]
+
+
 def test_exif_orientation(tmp_path):
     exif = Image.Exif()
     exif[0x0112] = 6  # to be turned clockwise
@@ -94,8 +124,8 @@ def test_label_maps_of_other_kinds_are_refused(tmp_path):
     Image.fromarray(np.zeros((2, 2), dtype=np.float32)).save(tmp_path / "a.tiff")
     with pytest.raises(ValueError, match="must be a label map of one channel or RGB, got the mode F"):
         read_labels(tmp_path / "a.tiff", CLASSES)
-    with pytest.raises(ValueError, match="indices must be 0 to 255"):
-        write_label_map(tmp_path / "b.png", np.array([[256]]), np.zeros((1, 3)))
+    with pytest.raises(ValueError, match="indices must be 0 to 65535"):
+        write_label_map(tmp_path / "b.png", np.array([[65536]]), np.zeros((1, 3)))
 
 
 @pytest.mark.parametrize("orientation", range(1, 9))

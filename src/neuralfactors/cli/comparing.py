@@ -156,7 +156,10 @@ def tune(
     with resumable(out):
         path = experiment.tune(config, experiment.Search(trials, names, folds), out, means, command_line())
     show_trials(out, as_json=as_json)
-    tell(f"The settings are in {path}. Next: neuralfactors train {data} --method {method} --settings {path} --out RUN")
+    options = {"features": None if features == "bow" else features, "regions": regions}
+    same = "".join(f" --{name} {value}" for name, value in options.items() if value)
+    words = f"neuralfactors train {data} --method {method}{same} --settings {path} --out RUN"
+    tell(f"The settings are in {path}. Next: {words}")
 
 
 def _rows(methods: str, features: str) -> tuple[str, ...]:

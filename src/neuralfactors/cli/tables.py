@@ -42,6 +42,9 @@ def row_figures(run: Path) -> list[dict[str, Any]]:
         metrics = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         figures = {name: metrics.get(name) for name in ("split", "pixel", "class_mean", "mean_iou")}
         times = {name: state.get(name) for name in ("epochs", "seconds", "seconds_per_epoch")}
+        history = folder.row(row) / "history.jsonl"
+        if times["epochs"] is None and history.exists():  # not finished yet
+            times["epochs"] = len(history.read_text(encoding="utf-8").splitlines())
         found.append({"row": row, "status": state.get("status", "waiting"), **figures, **times})
     return found
 

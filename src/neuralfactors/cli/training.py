@@ -95,6 +95,9 @@ def train(
     layers = [read_settings(path) for path in settings or ()]
     merged = merge_parameters(*layers, every_row([row_name(method)], max_iter=epochs, balance=balance))
     parameters = {row: changes for row, changes in merged.items() if row in ("*", row_name(method))}
+    for path, layer in zip(settings or (), layers, strict=True):
+        if not layer.keys() & {"*", row_name(method)}:
+            raise ValueError(f"{path} has no settings for {method}; it has some for {', '.join(layer)}")
     config = RunConfig(
         str(data), (method,), "train", feature_options(features, regions, backbone), parameters,
         default_balance(features), split, validate, validate, mirror=bool(mirror), void=tuple(void or ()),

@@ -51,7 +51,7 @@ class Classes:
     def read(cls, path: Path, void: Collection[str] = ()) -> Classes:
         """The classes of a file with a line ``index name [R G B]`` for each; ``#`` begins a comment."""
         try:
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").splitlines()  # editors may begin it with a mark
         except FileNotFoundError:
             raise ValueError(f"{path} is missing: it names the classes, one line 'index name [R G B]' each") from None
         entries = []
@@ -111,13 +111,39 @@ class Classes:
             )
         codes = _code(colours.astype(np.int64))
         known = [int(_code(np.array(e.colour))) for e in self.entries]
+        labels = dict(zip(known, self._labels, strict=True))
+        for entry, code, label in zip(self.entries, known, self._labels, strict=True):
+            if labels[code] != label:
+                other = next(e.name for e in self.entries if e.colour == entry.colour and e is not entry)
+                raise ValueError(
+                    f"{source} is an RGB label map, but {entry.name!r} and {other!r} have one colour in classes.txt"
+                )
         return self._look_up(codes, known, source, lambda code: f"colour {(code >> 16, code >> 8 & 255, code & 255)}")
+
+    def check_palette(self, used: NDArray[np.integer], palette: NDArray[np.integer], source: object) -> None:
+        """Refuse a map of indices whose `palette` (n, 3) shows one of the `used` in the colour of another class.
+
+        Programs that make pictures smaller number the colours afresh: such indices are not those of the classes.
+        """
+        colour_of = {entry.index: entry.colour for entry in self.entries}
+        name_of = {entry.colour: entry.name for entry in self.entries if entry.colour is not None}
+        for index in used[used < len(palette)].tolist():
+            shown = tuple(palette[index].tolist())
+            if colour_of.get(index) is not None and shown != colour_of[index] and shown in name_of:
+                raise ValueError(
+                    f"{source} shows index {index} in the colour of {name_of[shown]!r}, which has another index in "
+                    "classes.txt: save it with the indices of the classes, or as RGB"
+                )
+
+    @property
+    def _labels(self) -> list[int]:
+        label_of = {entry.name: label for label, entry in enumerate(self.kept)}
+        return [label_of.get(entry.name, VOID) for entry in self.entries]
 
     def _look_up(
         self, values: NDArray[np.int64], known: Sequence[int], source: object, name: Callable[[int], str]
     ) -> NDArray[np.int64]:
-        label_of = {entry.name: label for label, entry in enumerate(self.kept)}
-        labels = np.array([label_of.get(entry.name, VOID) for entry in self.entries])
+        labels = np.array(self._labels)
         present, where = np.unique(values, return_inverse=True)
         position = {value: n for n, value in enumerate(known)}
         unknown = [int(value) for value in present if int(value) not in position]

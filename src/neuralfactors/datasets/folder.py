@@ -84,7 +84,10 @@ class ImageFolder:
             raise ValueError(f"{self.root} is not a folder")
         self.classes = Classes.read(self.root / "classes.txt", void={*void, *drop})
         self._samples = self._find_samples()
-        self.splits = self._read_splits() or random_split(list(self._samples), RANDOM_SPLIT, random_state)
+        self.splits = self._read_splits()
+        self.is_split_at_random = not self.splits
+        if self.is_split_at_random:
+            self.splits = random_split(list(self._samples), RANDOM_SPLIT, random_state)
 
     def __getitem__(self, split: str) -> list[Sample]:
         """The samples of a split; of several where their names are joined by ``+``."""
@@ -110,7 +113,7 @@ class ImageFolder:
     def _read_splits(self) -> dict[str, list[str]]:
         splits = {}
         for path in sorted((self.root / "splits").glob("*.txt")):
-            lines = path.read_text(encoding="utf-8").splitlines()
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
             names = [line.strip() for line in lines if line.strip()]
             for name in names:
                 if name not in self._samples:

@@ -14,7 +14,7 @@ from neuralfactors.datasets.classes import VOID, Classes
 from neuralfactors.files import write_atomically
 
 ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)  # the EXIF tag, and its values that swap height and width
-SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm")
+SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm", ".pgm", ".pnm", ".jp2", ".tga")
 
 
 def read_image(path: Path) -> NDArray[np.uint8]:
@@ -35,13 +35,22 @@ def read_labels(path: Path, classes: Classes) -> NDArray[np.int64]:
         return classes.labels_of_colours(np.asarray(picture.convert("RGB")), path)
     if picture.mode not in ("L", "P", "1", "I", "I;16", "I;16B"):
         raise ValueError(f"{path} must be a label map of one channel or RGB, got the mode {picture.mode}")
-    return classes.labels_of_indices(np.asarray(picture), path)
+    indices = np.asarray(picture)
+    if picture.mode == "P":
+        classes.check_palette(np.unique(indices), np.array(picture.getpalette("RGB")).reshape(-1, 3), path)
+    return classes.labels_of_indices(indices, path)
 
 
 def write_label_map(path: Path, indices: NDArray[np.integer], palette: NDArray[np.uint8]) -> None:
-    """Write class indices (H, W) as a PNG of one channel that viewers show in the colours of `palette` (n, 3)."""
-    if indices.min(initial=0) < 0 or indices.max(initial=0) > 255:
-        raise ValueError(f"indices must be 0 to 255 to fit a PNG palette, got {indices.min()} to {indices.max()}")
+    """Write class indices (H, W) as a PNG of one channel that viewers show in the colours of `palette` (n, 3).
+
+    Indices beyond 255, for which PNG has no palette, are written as 16 bits of grey.
+    """
+    if indices.min(initial=0) < 0 or indices.max(initial=0) > 65535:
+        raise ValueError(f"indices must be 0 to 65535 to fit a PNG, got {indices.min()} to {indices.max()}")
+    if indices.max(initial=0) > 255:
+        _write(path, Image.fromarray(indices.astype(np.uint16)), "PNG")
+        return
     picture = Image.fromarray(indices.astype(np.uint8))
     picture.putpalette(palette.astype(np.uint8).tobytes())
     _write(path, picture, "PNG")

@@ -133,6 +133,8 @@ class StructuredEstimator(BaseEstimator):
 
     def _batches(self, X: Sequence[Graph]) -> Iterator[GraphBatch]:
         check_is_fitted(self, "model_")
+        if isinstance(X, Graph):
+            raise ValueError("X must be a list of graphs, got a Graph: put it into a list")
         if not len(X):
             return
         widths = check_agreement(X[n] for n in range(len(X)))

@@ -111,6 +111,18 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
     return Prepared(describer, train, val, test, splits["test"])
 
 
+def told_images(config: RunConfig, data: ImageFolder, prepared: Prepared) -> str:
+    """A sentence about the images of a run, and about classes that nothing can be learnt of."""
+    parts = [f"{len(prepared.train.X) // config.copies} to learn from"]
+    for use, graphs in (("to follow the training by", prepared.val), ("to evaluate", prepared.test)):
+        parts += [] if graphs is None else [f"{len(graphs.X)} {use}"]
+    chosen = ", drawn at random since there is no splits/" if data.is_split_at_random else ""
+    seen = set().union(*(labels.tolist() for labels in prepared.train.Y))
+    absent = [name for label, name in enumerate(data.classes.names) if label not in seen]
+    missing = f"; no region to learn of {', '.join(absent)}" if absent else ""
+    return f"Images: {', '.join(parts)}{chosen}{missing}"
+
+
 def fill_cache(config: RunConfig, means: Means) -> int:
     """Number of images whose features are in the cache afterwards: all those of the data."""
     data = open_data(config)

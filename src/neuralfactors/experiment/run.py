@@ -16,7 +16,7 @@ from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_examples
 from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, write_json
-from neuralfactors.experiment.preparation import Means, open_data, prepare, used_splits
+from neuralfactors.experiment.preparation import Means, open_data, prepare, told_images, used_splits
 from neuralfactors.experiment.rows import check_config, run_row
 from neuralfactors.experiment.threads import threads_of
 
@@ -38,8 +38,13 @@ def run(config: RunConfig, out: str | os.PathLike[str], means: Means | None = No
     data = open_data(config)
     document = run_document(config, data, command)
     write_json(folder.path / RUN_FILE, document)
-    with threads_of(document):
-        return _run(config, data, folder, means or Means())
+    try:
+        with threads_of(document):
+            return _run(config, data, folder, means or Means())
+    except Exception:
+        if not folder.features.exists():  # it could not even begin, and never will: nothing is there to resume
+            (folder.path / RUN_FILE).unlink(missing_ok=True)
+        raise
 
 
 def resume_run(path: str | os.PathLike[str], means: Means | None = None) -> Path:
@@ -57,6 +62,7 @@ def _run(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) 
     left = [row for row in config.rows if folder.row_document(row).get("status") != "done"]
     if left:
         prepared = prepare(config, data, folder, means)
+        logger.info("%s", told_images(config, data, prepared))
         if prepared.test is not None and config.n_examples:
             write_examples(folder.path, prepared.test, data.classes.palette, config.n_examples)
         for row in left:

@@ -9,9 +9,10 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RUN_FILE, RunFolder, write_json
-from neuralfactors.experiment.preparation import Means, Prepared, open_data, prepare
+from neuralfactors.experiment.preparation import Means, open_data, prepare, training_samples, used_splits
 from neuralfactors.experiment.rows import build_row
 from neuralfactors.experiment.run import now, run_document
 from neuralfactors.experiment.settings import write_settings
@@ -55,6 +56,7 @@ def tune(
     folder = RunFolder(Path(out))
     data = open_data(config)
     plan_of(config, search)  # refuses what cannot be searched before anything is written
+    _check_validation(config, data, search)
     document = {**run_document(config, data, command), "search": json.loads(json.dumps(asdict(search)))}
     if (folder.path / RUN_FILE).exists():
         former = folder.document()
@@ -71,7 +73,7 @@ def resume_tuning(folder: RunFolder, document: dict[str, Any], means: Means) -> 
     plan = plan_of(config, search)
     trials = read_trials(folder.path)
     if len(trials) < plan.n_trials:
-        _check_validation(prepare(config, open_data(config), folder, means), search)
+        prepare(config, open_data(config), folder, means)
         for numbers in (range(plan.n_coarse), range(plan.n_coarse, plan.n_trials)):
             best = best_trial(trials[n] for n in range(plan.n_coarse))["trial"] if numbers.start else None
             left = {n: plan.parameters(n, best) for n in numbers if n not in trials}
@@ -111,10 +113,11 @@ def best_trial(trials: Iterable[Trial]) -> Trial:
     return max(scored, key=lambda trial: (trial["score"], -trial["trial"]))
 
 
-def _check_validation(prepared: Prepared, search: Search) -> None:
-    if search.folds > len(prepared.train.X):
-        raise ValueError(f"folds must be at most the number of training images, {len(prepared.train.X)}")
-    if not search.folds and prepared.val is None:
+def _check_validation(config: RunConfig, data: ImageFolder, search: Search) -> None:
+    n_images = len(training_samples(config, data))
+    if search.folds > n_images:
+        raise ValueError(f"folds must be at most the number of training images, {n_images}")
+    if not search.folds and used_splits(config, data)["val"] is None:
         raise ValueError("there is no validation split to choose settings by: use --validate, --holdout or --folds")
 
 

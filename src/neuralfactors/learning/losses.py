@@ -165,6 +165,8 @@ def check_class_weight(class_weight: ArrayLike | Tensor | None) -> Tensor | None
 
 def check_y(y: Tensor, potentials: Potentials) -> None:
     """Refuse labels that do not fit the potentials."""
+    if not isinstance(y, Tensor):
+        raise ValueError(f"y must be a tensor, got {type(y).__name__}")
     if y.shape != (len(potentials.unary),) or y.dtype != torch.int64:
         expected = f"int64 of shape ({len(potentials.unary)},)"
         raise ValueError(f"y must be {expected}, got {y.dtype} of shape {tuple(y.shape)}")
