@@ -282,6 +282,8 @@ def test_bad_data_are_refused(chains):
     svm.fit(X, Y)
     with pytest.raises(ValueError, match="X has 2 node features, but StructuralSVM was fitted with 3"):
         svm.predict([Graph(np.ones((2, 2)))])
+    with pytest.raises(ValueError, match="X must be a list of graphs, got a Graph"):
+        svm.predict(X[0])
     with pytest.raises(ValueError, match="Y needs one label vector per graph"):
         svm.score(X, Y[:-1])
     assert svm.predict([]) == []

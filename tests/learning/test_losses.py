@@ -145,6 +145,8 @@ def test_bad_arguments_are_refused(arguments, message):
 def test_unfit_labels_are_refused():
     potentials, y = random_potentials(0)
     loss = StructuredHingeLoss()
+    with pytest.raises(ValueError, match="y must be a tensor, got ndarray"):
+        loss(potentials, y.numpy())
     with pytest.raises(ValueError, match=r"y must be int64 of shape \(7,\), got torch.int64 of shape \(6,\)"):
         loss(potentials, y[:-1])
     with pytest.raises(ValueError, match=r"got torch.int32 of shape \(7,\)"):
