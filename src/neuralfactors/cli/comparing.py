@@ -37,7 +37,7 @@ PresetOption = Annotated[
     typer.Option("--preset", help="The paper's set that DATA is: msrc21, kitti or siftflow; gives all settings."),
 ]
 Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn; with a preset, bow or cnn, its second setting.")]
-Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25; unary 50, CP 40")]
 Limit = Annotated[
     list[str] | None,
     typer.Option(metavar="[ROW=]N", help="Learn from N training images, drawn at random; of one row; repeat."),
