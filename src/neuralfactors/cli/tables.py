@@ -29,6 +29,7 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 def row_figures(run: Path) -> list[dict[str, Any]]:
     """What is known of every row of a run, or of a comparison: status, accuracy, seconds."""
     from neuralfactors.experiment import SEEDS, RunFolder
+    from neuralfactors.experiment.folder import HISTORY_FILE, METRICS_FILE
     from neuralfactors.report import comparison_figures
 
     folder = RunFolder.open(run)
@@ -38,11 +39,11 @@ def row_figures(run: Path) -> list[dict[str, Any]]:
     found = []
     for row in folder.document()["settings"]["rows"]:
         state = folder.row_document(row)
-        path = folder.row(row) / "metrics.json"
+        path = folder.row(row) / METRICS_FILE
         metrics = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
         figures = {name: metrics.get(name) for name in ("split", "pixel", "class_mean", "mean_iou")}
         times = {name: state.get(name) for name in ("epochs", "seconds", "seconds_per_epoch")}
-        history = folder.row(row) / "history.jsonl"
+        history = folder.row(row) / HISTORY_FILE
         if times["epochs"] is None and history.exists():  # not finished yet
             times["epochs"] = len(history.read_text(encoding="utf-8").splitlines())
         found.append({"row": row, "status": state.get("status", "waiting"), **figures, **times})

@@ -111,12 +111,12 @@ class Classes:
             )
         codes = _code(colours.astype(np.int64))
         known = [int(_code(np.array(e.colour))) for e in self.entries]
-        labels = dict(zip(known, self._labels, strict=True))
+        first: dict[int, tuple[str, int]] = {}  # name and label of the first class of a colour
         for entry, code, label in zip(self.entries, known, self._labels, strict=True):
-            if labels[code] != label:
-                other = next(e.name for e in self.entries if e.colour == entry.colour and e is not entry)
+            other, expected = first.setdefault(code, (entry.name, label))
+            if label != expected:
                 raise ValueError(
-                    f"{source} is an RGB label map, but {entry.name!r} and {other!r} have one colour in classes.txt"
+                    f"{source} is an RGB label map, but {other!r} and {entry.name!r} have one colour in classes.txt"
                 )
         return self._look_up(codes, known, source, lambda code: f"colour {(code >> 16, code >> 8 & 255, code & 255)}")
 

@@ -147,7 +147,14 @@ class StructuredHingeLoss(nn.Module):
 
 
 class StructuredPerceptronLoss(StructuredHingeLoss):
-    """Perceptron loss max_z g(x, z) − g(x, y): the hinge without margin; parameters as in StructuredHingeLoss."""
+    """Perceptron loss max_z g(x, z) − g(x, y): the hinge without margin; parameters as in StructuredHingeLoss.
+
+    Examples
+    --------
+    >>> potentials = Potentials(torch.tensor([[0.0, 3.0], [1.0, 0.0]]), torch.zeros(1, 2, 2), torch.tensor([[0, 1]]))
+    >>> StructuredPerceptronLoss()(potentials, torch.tensor([0, 0])).item()
+    3.0
+    """
 
     augment = False
 
