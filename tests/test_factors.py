@@ -7,7 +7,7 @@ from torch import nn
 from neuralfactors import factors
 from neuralfactors.factors import Factor, FactorModel
 from neuralfactors.graph import Graph, GraphBatch
-from neuralfactors.layers import ACTIVATIONS, Dropout, Workspace
+from neuralfactors.layers import ACTIVATIONS, Dropout, Workspace, fast_tanh_
 
 
 def randomised(module, seed=0):
@@ -155,7 +155,6 @@ def test_model_without_interactions_gives_zeros():
 @pytest.mark.parametrize("hidden", [(), (5, 4)])
 def test_evaluation_in_a_workspace_equals_forward(monkeypatch, hidden, activation, options):
     monkeypatch.setattr(factors, "FORWARD_ROWS", 4)
-    monkeypatch.setattr(factors, "FORWARD_ROWS_WIDE", 4)
     factor = randomised(Factor(3, 3, order=2, hidden=hidden, activation=activation, **options)).eval()
     workspace = Workspace()
     for n_rows in (10, 3, 0):
@@ -165,6 +164,15 @@ def test_evaluation_in_a_workspace_equals_forward(monkeypatch, hidden, activatio
             values = factor.evaluate(features, workspace, "f")
         torch.testing.assert_close(values, factor(features).detach())
         assert torch.equal(features, before)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_the_fast_tanh_is_tanh(dtype):
+    x = torch.cat([torch.linspace(-30, 30, 10001), torch.tensor([0.0, 1e-9, -1e4, float("inf")])]).to(dtype)
+    values = x.clone()
+    assert fast_tanh_(values) is values
+    torch.testing.assert_close(values, torch.tanh(x), rtol=0, atol=3 * torch.finfo(dtype).eps)
+    assert fast_tanh_(torch.tensor([float("nan")])).isnan().all()
 
 
 @pytest.mark.parametrize("share", [0.001, 0.3, 0.5, 0.999])
@@ -186,7 +194,6 @@ def test_dropout_drops_its_share_and_keeps_the_mean(share):
 def test_dropout_is_the_same_forward_and_backward(monkeypatch, hidden, activation):
     """Units that dropout leaves have the weights that they would have in a network without the others."""
     monkeypatch.setattr(factors, "FORWARD_ROWS", 4)
-    monkeypatch.setattr(factors, "FORWARD_ROWS_WIDE", 4)
     factor = randomised(Factor(3, 3, hidden=hidden, activation=activation, dropout=0.4)).double()
     model, workspace, features = FactorModel(factor, None, 3), Workspace(), torch.randn(10, 3, dtype=torch.float64)
     with torch.no_grad():

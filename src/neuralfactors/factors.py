@@ -13,10 +13,7 @@ from neuralfactors.graph import GraphBatch
 from neuralfactors.layers import Dropout, Workspace, activate, draw_masks, join_ones, joined, make_hidden, stages
 from neuralfactors.potentials import Potentials
 
-# Rows at a time without gradient, so that what lies between the layers stays in the processor's cache. An output layer
-# that is wider than what lies below it is worth more rows: every product begins with putting its weights in order.
-FORWARD_ROWS = 512
-FORWARD_ROWS_WIDE = 2048
+FORWARD_ROWS = 512  # at a time without gradient, so that what lies between the layers stays in the processor's cache
 
 
 class Factor(nn.Module):
@@ -86,17 +83,15 @@ class Factor(nn.Module):
     def evaluate(self, features: Tensor, workspace: Workspace, name: str) -> Tensor:
         """The values of `forward`, without gradient, in memory of `workspace` that the next call with `name` reuses."""
         out = workspace.take(f"{name}.output", len(features), len(self.weight), features)
-        narrow = len(self.weight) < self.weight.shape[1]
-        n_rows = FORWARD_ROWS if narrow else FORWARD_ROWS_WIDE
         layers, scale, weights = stages(self.hidden), 1.0, []
         for layer in layers:
             weights.append(joined(layer.linear.weight, layer.linear.bias, scale).t())
             scale = layer.scale
-        last = joined(self.weight, self.bias, scale).t()
-        last = last.contiguous() if narrow else last
-        masks = [torch.split(mask, n_rows) for mask in draw_masks(layers, len(features), workspace, name, features)]
-        blocks = zip(torch.split(join_ones(features), n_rows), torch.split(out, n_rows), strict=True)
-        for n, (values, block) in enumerate(blocks):
+        last = joined(self.weight, self.bias, scale).t().contiguous()
+        drawn = draw_masks(layers, len(features), workspace, name, features)
+        masks = [torch.split(mask, FORWARD_ROWS) for mask in drawn]
+        blocks = torch.split(join_ones(features), FORWARD_ROWS)
+        for n, (values, block) in enumerate(zip(blocks, torch.split(out, FORWARD_ROWS), strict=True)):
             for k, (layer, weight) in enumerate(zip(layers, weights, strict=True)):
                 memory = workspace.take(f"{name}.{k}", len(values), weight.shape[1] + 1, features)
                 values = activate(values, weight, layer, masks[k][n] if masks else None, memory)
