@@ -1,6 +1,7 @@
 """Runs: the table of variants, run folders, resuming, and that context is learnt on the scenes."""
 
 import json
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.pipeline import Pipeline
 from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, UnaryClassifier
 from neuralfactors.experiment import ROWS, VARIANTS, Means, RunConfig, RunFolder, build_row, resume, row_name, run
+from neuralfactors.experiment.lock import alone_in
 from neuralfactors.segmentation import WITH_CNN, Segmenter
 
 
@@ -151,6 +153,19 @@ def test_resume_trains_only_what_is_left(finished, config, tmp_path):
     assert RunFolder(finished).choose_row(None) == "int+nrl"
     [again] = (finished / "rows/int+nrl/model").glob("*.safetensors")
     assert again.read_bytes() == model
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot lock folders")
+@pytest.mark.parametrize("kind", ["train", "compare", "tune"])
+def test_a_folder_that_another_process_works_in_is_left_alone(kind, tmp_path):
+    document = {"format": 1, "kind": kind, "settings": {"data": "", "rows": ["SGD"]}, "finished": None}
+    document |= {"seeds": [0], "command": ""} if kind == "compare" else {}
+    (tmp_path / "run.json").write_text(json.dumps(document))
+    with alone_in(tmp_path), pytest.raises(ValueError, match="worked on by another process"):
+        resume(tmp_path)
+    with alone_in(tmp_path):  # no lock is left
+        pass
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 
 
 @pytest.fixture

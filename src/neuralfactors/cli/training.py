@@ -136,8 +136,8 @@ def _is_begun(config: RunConfig, out: Path) -> bool:
 
     if not (out / "run.json").exists():
         return False
-    if not config.is_that_of(RunFolder.open(out).document()["settings"]):
-        raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
+    folder = RunFolder.open(out)
+    folder.refuse_others(config.is_that_of(folder.document()["settings"]))
     return True
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RUN_FILE, SEEDS, RunFolder, write_json
+from neuralfactors.experiment.lock import alone_in
 from neuralfactors.experiment.preparation import Means, open_data, open_folder, used_splits
 from neuralfactors.experiment.rows import check_config
 from neuralfactors.experiment.run import now, resume_run, run, run_document
@@ -36,8 +37,9 @@ def compare(
     if (folder.path / RUN_FILE).exists():
         document = folder.document()
         former = document.get(SEEDS)
-        if former is None or not config.is_that_of(document["settings"]) or not set(former) <= set(seeds):
-            raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
+        folder.refuse_others(
+            former is not None and set(former) <= set(seeds) and config.is_that_of(document["settings"])
+        )
         document |= {SEEDS: list(seeds), "finished": None} if former != list(seeds) else {}
     else:
         check_config(config)
@@ -57,7 +59,7 @@ def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
 
 
 def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
-    with threads_of(document):
+    with alone_in(folder.path), threads_of(document):
         for seed in document[SEEDS]:
             config = replace(RunConfig(**document["settings"]), seed=seed)
             place = folder.seed(seed)

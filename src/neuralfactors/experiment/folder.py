@@ -36,6 +36,11 @@ class RunFolder:
             raise FileNotFoundError(f"{self.path} is not a run folder: it has no {RUN_FILE}")
         return read_document(self.path / RUN_FILE)
 
+    def refuse_others(self, same: bool) -> None:
+        """Refuse what would be written over a run of other settings, unless they are the `same`."""
+        if not same:
+            raise ValueError(f"{self.path} holds a run with other settings: choose another folder with --out")
+
     @property
     def features(self) -> Path:
         """Folder of words and scaling."""

@@ -16,6 +16,7 @@ from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_examples
 from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, write_json
+from neuralfactors.experiment.lock import alone_in
 from neuralfactors.experiment.preparation import Means, open_data, prepare, told_images, used_splits
 from neuralfactors.experiment.rows import check_config, run_row
 from neuralfactors.experiment.threads import threads_of
@@ -39,7 +40,7 @@ def run(config: RunConfig, out: str | os.PathLike[str], means: Means | None = No
     document = run_document(config, data, command)
     write_json(folder.path / RUN_FILE, document)
     try:
-        with threads_of(document):
+        with alone_in(folder.path), threads_of(document):
             return _run(config, data, folder, means or Means())
     except Exception:
         if not folder.features.exists():  # it could not even begin, and never will: nothing is there to resume
@@ -54,7 +55,7 @@ def resume_run(path: str | os.PathLike[str], means: Means | None = None) -> Path
     config = RunConfig(**document["settings"])
     if document["finished"] and folder.finished_rows() == list(config.rows):
         return folder.path
-    with threads_of(document):
+    with alone_in(folder.path), threads_of(document):
         return _run(config, open_data(config), folder, means or Means())
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RUN_FILE, RunFolder, write_json
+from neuralfactors.experiment.lock import alone_in
 from neuralfactors.experiment.preparation import Means, open_data, prepare, training_samples, used_splits
 from neuralfactors.experiment.rows import build_row
 from neuralfactors.experiment.run import now, run_document
@@ -60,8 +61,7 @@ def tune(
     document = {**run_document(config, data, command), "search": json.loads(json.dumps(asdict(search)))}
     if (folder.path / RUN_FILE).exists():
         former = folder.document()
-        if former.get("search") != document["search"] or not config.is_that_of(former["settings"]):
-            raise ValueError(f"{out} holds a run with other settings: choose another folder with --out")
+        folder.refuse_others(former.get("search") == document["search"] and config.is_that_of(former["settings"]))
         document = former
     write_json(folder.path / RUN_FILE, document)
     return resume_tuning(folder, document, means or Means())
@@ -69,6 +69,11 @@ def tune(
 
 def resume_tuning(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
     """The path of settings.json, after the trials that are left have been made."""
+    with alone_in(folder.path):
+        return _go_on(folder, document, means)
+
+
+def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
     config, search = RunConfig(**document["settings"]), Search(**document["search"])
     plan = plan_of(config, search)
     trials = read_trials(folder.path)

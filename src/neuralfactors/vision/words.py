@@ -8,7 +8,7 @@ from scipy.sparse import csc_array
 from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
-from neuralfactors.vision.threads import one_blas_thread
+from neuralfactors.vision.blas import one_blas_thread
 
 STRIP = 2**15  # points whose shares are in memory at once
 NARROWEST = 1e-30  # square of the width in which shares fall: less than that overflows float32

@@ -1,0 +1,31 @@
+"""One process at a time in a run folder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def alone_in(folder: Path) -> Iterator[None]:
+    """Refuse to work in `folder` while someone else does; the lock goes when its process does, however it ends."""
+    if sys.platform == "win32":  # where folders cannot be locked
+        yield
+        return
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise ValueError(f"{folder} is being worked on by another process: wait for it to end, or stop it") from None
+    except OSError:
+        pass  # a file system without locks
+    try:
+        yield
+    finally:
+        os.close(handle)
