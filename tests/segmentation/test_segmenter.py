@@ -6,6 +6,7 @@ from pictures import Pyramid
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from torch import nn
 
@@ -212,6 +213,23 @@ def test_evaluation_counts_pixels(fitted, scenes):
     assert found.joint.confusion.sum() == labelled
     assert np.trace(found.joint.confusion) == right
     assert found.n_images == 2
+
+
+def test_score_is_the_pixel_accuracy(fitted, scenes):
+    labels = [truth.copy() for _, truth in scenes[6:]]
+    labels[0][:20] = -1  # void does not count
+    samples = [ArraySample(str(n), image, y) for n, ((image, _), y) in enumerate(zip(scenes[6:], labels, strict=True))]
+    expected = evaluate(fitted, fitted.describer_.describe(samples)).joint.pixel_accuracy
+    assert fitted.score(samples) == pytest.approx(expected)
+    assert fitted.score([(sample.image, sample.labels) for sample in samples]) == pytest.approx(expected)
+
+
+def test_scikit_learn_searches_over_segmenters(scenes):
+    segmenter = Segmenter(SETTINGS, estimator=SMALL, classes=SCENE_CLASSES)
+    search = GridSearchCV(segmenter, {"balance": [0.0, 1.0], "estimator__max_iter": [1]}, cv=2).fit(scenes[:4])
+    held = [clone(segmenter).set_params(**search.best_params_).fit(scenes[2:4]).score(scenes[:2])]
+    held += [clone(segmenter).set_params(**search.best_params_).fit(scenes[:2]).score(scenes[2:4])]
+    assert search.best_score_ == pytest.approx(np.mean(held))
 
 
 def test_refusals(scenes, tmp_path):

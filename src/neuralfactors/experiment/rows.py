@@ -111,13 +111,11 @@ def evaluate_row(
     options = means.builder_options(len(images[split]))
     segmenter = Segmenter.load(folder.row(row), features=folder.features)
     segmenter.describer_ = Describer.load(folder.features, **options)
-    names = segmenter.class_names
-    if images.classes.names != names:
-        raise ValueError(f"{data} has the classes {images.classes.names}, but the model knows {names}")
+    segmenter.check_classes(images.classes, os.fspath(data))
     for sample in images[split]:
         sample.check()
     found = evaluate(segmenter, segmenter.describer_.describe(images[split]))
-    return {"row": row, "classes": names, **metrics_document(found.joint, split, found.n_images)}
+    return {"row": row, "classes": segmenter.class_names, **metrics_document(found.joint, split, found.n_images)}
 
 
 def metrics_document(scores: Scores, split: str, n_images: int) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from neuralfactors.datasets.classes import Classes
 from neuralfactors.estimators import StructuralSVM, StructuredEstimator
 from neuralfactors.graph import Graph
 from neuralfactors.inference import solve
+from neuralfactors.metrics import Scores
 from neuralfactors.persistence import load_model
 from neuralfactors.potentials import Potentials
 from neuralfactors.segmentation.describer import Describer
@@ -201,6 +202,27 @@ class Segmenter(BaseEstimator):
         described, graph = self._describe(image)
         labels = self.label_graph(graph)
         return described.paint(self._region_proba(graph)[np.arange(len(labels)), labels])
+
+    def score(self, dataset: Dataset, *, split: str = "test") -> float:
+        """Share of the labelled pixels that `predict` labels right, so that scikit-learn can search over segmenters.
+
+        Parameters
+        ----------
+        dataset : ImageFolder, or sequence of samples or of (image, labels)
+        split : str
+            Which part of an `ImageFolder` to score; `neuralfactors.segmentation.evaluate` tells more.
+        """
+        samples, classes = to_samples(dataset, split, self.class_names)
+        self.check_classes(classes, "the dataset")
+        graphs = self.describer_.describe(samples)
+        maps = (image.paint(self.label_graph(graph)) for image, graph in zip(graphs.images, graphs.X, strict=True))
+        truths = (sample.read_labels() for sample in samples)
+        return Scores.of(zip(truths, maps, strict=True), len(self.class_names)).pixel_accuracy
+
+    def check_classes(self, classes: Classes, whose: str) -> None:
+        """Refuse `classes` other than those of the model."""
+        if classes.names != self.class_names:
+            raise ValueError(f"{whose} has the classes {classes.names}, but the model knows {self.class_names}")
 
     def explain(self, image: Picture) -> Explanation:
         """Label maps by the unary factors alone, by the interaction factors alone, and by both."""
