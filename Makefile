@@ -10,7 +10,7 @@ demo: $(READY)
 	$(BIN)/neuralfactors demo --out runs/demo
 
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
 
 lint: $(READY)
 	$(BIN)/ruff check
