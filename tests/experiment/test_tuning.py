@@ -75,6 +75,14 @@ def test_plan_begins_with_the_present_settings_and_ends_close_to_the_best():
     assert 0.3 < sum(around_present) / 10 < 0.7
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_trials_of_a_small_search_do_not_lie_together(seed):
+    plan = Plan([Dimension("balance", 0.0, 1.0, 0.25), Dimension("C", 0.01, 100.0, 1.0)], 9, seed)
+    drawn = [plan.parameters(n) for n in range(1, 5)]
+    assert sorted(int(4 * parameters["balance"]) for parameters in drawn) == [0, 1, 2, 3]
+    assert len({round(parameters["C"], 1) for parameters in drawn}) > 2
+
+
 def test_processes_do_not_change_what_is_found(config, tmp_path):
     found = []
     for n_jobs in (1, 2):
