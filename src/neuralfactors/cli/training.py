@@ -137,7 +137,7 @@ def _is_begun(config: RunConfig, out: Path) -> bool:
     if not (out / "run.json").exists():
         return False
     folder = RunFolder.open(out)
-    folder.refuse_others(config.is_that_of(folder.document()["settings"]))
+    folder.refuse_unless(config.is_that_of(folder.document()["settings"]))
     return True
 
 

@@ -37,7 +37,7 @@ def compare(
     if (folder.path / RUN_FILE).exists():
         document = folder.document()
         former = document.get(SEEDS)
-        folder.refuse_others(
+        folder.refuse_unless(
             former is not None and set(former) <= set(seeds) and config.is_that_of(document["settings"])
         )
         document |= {SEEDS: list(seeds), "finished": None} if former != list(seeds) else {}

@@ -36,8 +36,8 @@ class RunFolder:
             raise FileNotFoundError(f"{self.path} is not a run folder: it has no {RUN_FILE}")
         return read_document(self.path / RUN_FILE)
 
-    def refuse_others(self, same: bool) -> None:
-        """Refuse what would be written over a run of other settings, unless they are the `same`."""
+    def refuse_unless(self, same: bool) -> None:
+        """Refuse to go on with the run that is here unless its settings are the `same`."""
         if not same:
             raise ValueError(f"{self.path} holds a run with other settings: choose another folder with --out")
 

@@ -61,7 +61,7 @@ def tune(
     document = {**run_document(config, data, command), "search": json.loads(json.dumps(asdict(search)))}
     if (folder.path / RUN_FILE).exists():
         former = folder.document()
-        folder.refuse_others(former.get("search") == document["search"] and config.is_that_of(former["settings"]))
+        folder.refuse_unless(former.get("search") == document["search"] and config.is_that_of(former["settings"]))
         document = former
     write_json(folder.path / RUN_FILE, document)
     return resume_tuning(folder, document, means or Means())
