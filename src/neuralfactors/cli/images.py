@@ -42,7 +42,6 @@ def predict(
     paths = _pictures(images)
     _refuse_overwriting(paths, out)
     segmenter = _load(run, row)
-    out.mkdir(parents=True, exist_ok=True)
     results = []
     for path in paths:
         results.append(_predict(segmenter, path, out, confidence=confidence))
@@ -160,6 +159,7 @@ def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -
     from neuralfactors.datasets import read_image, write_image, write_label_map
 
     image = read_image(path)
+    out.mkdir(parents=True, exist_ok=True)
     labels = segmenter.predict(image)
     classes = segmenter.describer_.classes
     files = _outputs(path, out)
