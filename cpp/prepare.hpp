@@ -2,6 +2,7 @@
 // finite.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -136,7 +137,8 @@ class Prepared {
     const std::size_t n_unary = static_cast<std::size_t>(graph_.n_nodes) * problem.n_labels;
     const std::size_t size = static_cast<std::size_t>(problem.n_labels) * problem.n_labels;
     const double range = survey.top - survey.bottom;
-    survey.penalty = 2 * range + (range > 0 ? 0 : 1 + survey.magnitude);
+    const double visible = 16.0 * std::numeric_limits<T>::epsilon() * survey.magnitude;  // beside the largest score
+    survey.penalty = range > 0 ? std::max(2 * range, visible) : 1 + survey.magnitude;
     finite_unary_.assign(problem.unary, problem.unary + n_unary);
     finite_interaction_.assign(problem.interaction, problem.interaction + graph_.n_edges * size);
     auto replace = [&](T* values, std::size_t count, double top) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "certificate.hpp"
@@ -30,9 +31,11 @@ class Relaxation {
   // The next TRW-S sweep, forward and backward in turn. Rounding offers a labelling; returns whether it was an
   // improvement.
   bool sweep(bool round, bool keep_belief = false) {
-    bound_before_ = task_.out.bound;
+    const bool whole = model_.label_of.empty();
+    bound_before_ = whole ? bound_now_ : task_.out.bound;
     const bool improved = pass(round, keep_belief, 0);
-    if (model_.label_of.empty()) task_.tighten(model_.unit * kernel_bound_ + model_.offset + task_.survey.rounding());
+    bound_now_ = model_.unit * kernel_bound_ + model_.offset + task_.survey.rounding();
+    if (whole) task_.tighten(bound_now_);
     return improved;
   }
 
@@ -51,7 +54,9 @@ class Relaxation {
   // The bound that holds for the messages as they are, in double precision; meant for TRW-S on the whole problem.
   double certified() const { return certified_bound(task_.problem, model_, !forward_); }
 
-  // No labelling in which a node has a label of belief b scores more than this plus b (times the model's unit).
+  // No labelling in which a node has a label of belief b scores more than this plus b (times the model's unit): the
+  // bound of the messages that the last sweep began with. The best bound so far may be lower and proves less, for the
+  // messages of a restricted model, once returned, can have a higher one. Of a restricted model it is a guess.
   double bound_of_belief() const { return bound_before_; }
 
  private:
@@ -59,7 +64,8 @@ class Relaxation {
   Model& model_;
   std::vector<int> labels_;  // by position
   double kernel_bound_ = 0, bound_before_ = 0;
-  bool forward_ = true;  // direction of the next sweep
+  double bound_now_ = std::numeric_limits<double>::infinity();  // of the messages as the last sweep left them
+  bool forward_ = true;                                         // direction of the next sweep
 
   bool pass(bool round, bool keep_belief, float damping) {
     task_.interrupt.check();

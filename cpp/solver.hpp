@@ -118,12 +118,13 @@ class Solver {
 
   bool try_binary(Task<T>& task) {
     std::vector<int>& labels = task.work.by_node;
+    double left_out = 0;
     if (task.problem.n_labels < 2)
       labels.assign(task.problem.graph->n_nodes, 0);
-    else if (!cut_.solve(task.problem, labels, task.interrupt))
+    else if (!cut_.solve(task.problem, labels, task.interrupt, left_out))
       return false;
     task.offer(labels);
-    task.out.bound = task.out.score;
+    task.tighten(task.out.score + left_out);
     task.out.iterations = 1;
     return true;
   }
