@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -155,6 +156,38 @@ def test_prepare_fills_the_cache_that_train_reads(call, scenes, tmp_path):
     assert sorted(cache.rglob("*.bin")) == filled
 
 
+def test_prepare_for_mirror_images(call, scenes, tmp_path):
+    cache, options = tmp_path / "cache", ("--regions", "30", "--jobs", "1", "--quiet", "--mirror")
+    result = call("prepare", scenes, "--cache", cache, *options)
+    assert result.code == 0, result.err
+    filled = sorted(cache.rglob("*.bin"))
+    assert len(filled) == 1 + 12 + 7  # the words, all images and the mirror images of those to learn from
+    more = ("--method", "unary", "--epochs", "1")
+    trained = call("train", scenes, "--out", tmp_path / "run", "--cache", cache, *options, *more)
+    assert trained.code == 0, trained.err
+    assert sorted(cache.rglob("*.bin")) == filled
+
+
+def test_evaluate_where_a_class_that_was_dropped_is_unknown(call, scenes, cache, tmp_path):
+    out, data = tmp_path / "run", tmp_path / "other"
+    options = ("--cache", cache, "--regions", "30", "--epochs", "1", "--jobs", "1", "--method", "unary", "--quiet")
+    shutil.copytree(scenes, data)
+    (data / "classes.txt").write_text((data / "classes.txt").read_text() + "99 comet 9 9 9\n")
+    assert call("train", data, "--out", out, "--drop", "comet", *options).code == 0
+    figures = [call("evaluate", out, folder, "--json", "--jobs", "1", "--cache", cache) for folder in (data, scenes)]
+    assert [each.code for each in figures] == [0, 0], figures[1].err
+    assert figures[0].out == figures[1].out
+
+
+def test_info_names_the_damaged_file(call, trained, tmp_path):
+    shutil.copytree(trained, tmp_path / "run")
+    metrics = tmp_path / "run/rows/int+nrl/metrics.json"
+    metrics.write_text(metrics.read_text()[:50])
+    result = call("info", tmp_path / "run")
+    assert result.code == 1
+    assert f"{metrics} is truncated or altered: it is not JSON" in result.err
+
+
 def test_convert(call, tmp_path):
     from neuralfactors.datasets.convert import MSRC21
 
@@ -183,7 +216,7 @@ def test_demo(call, tmp_path):
     assert call("demo", *options).code == 0  # a second time goes on with what is there
     scene = tmp_path / "demo/scenes/images/scene_0000.png"
     drawn = scene.read_bytes()
-    for changes in (("--epochs", "3"), ("--seed", "1")):
+    for changes in (("--epochs", "3"), ("--seed", "1"), ("--scenes", "9")):
         other = call("demo", *options, *changes)
         assert other.code == 1
         assert "other settings" in other.err

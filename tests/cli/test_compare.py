@@ -160,6 +160,8 @@ def test_settings_files_change_rows(compare, tmp_path):
         (("--methods", "SGD,magic"), ("method must be one of", "got 'magic'")),
         (("--limit", "many"), ("limit must be a number of images, or ROW=N, got 'many'",)),
         (("--limit", "magic=3"), ("method must be one of", "got 'magic'")),
+        (("--limit", "SGD=3", "--methods", "unary"), ("limit 'SGD=3' is for a row that is not asked for", "unary")),
+        (("--jobs", "0"), ("jobs must be a number of processes",)),
         (("--split", "nothing"), ("there is no split 'nothing'",)),
         (("--test", "tset"), ("there is no split 'tset'",)),
         (("--features", "sift"), ("'sift'", "bow+cnn")),
@@ -172,6 +174,15 @@ def test_compare_refuses_in_one_sentence(compare, tmp_path, options, words):
     for word in words:
         assert word in line
     assert not (tmp_path / "run").exists()
+
+
+def test_compare_says_what_it_evaluates_on(call, cache, copied_scenes, tmp_path):
+    (copied_scenes / "splits/test.txt").unlink()
+    options = ("--regions", "30", "--epochs", "1", "--jobs", "1", "--methods", "unary", "--cache", cache)
+    result = call("compare", copied_scenes, "--out", tmp_path / "run", *options)
+    assert result.code == 0, result.err
+    assert "There is no split test: rows are evaluated on val" in result.err
+    assert "Accuracies are of 3 images, the split val." in result.out
 
 
 @pytest.mark.parametrize(
@@ -228,6 +239,9 @@ def test_tune_writes_settings_that_train_takes(call, scenes, cache, tuned, tmp_p
     none = call("train", scenes, "--out", tmp_path / "none", "--settings", out / "settings.json")
     assert none.code == 1
     assert "has no settings for int+nrl; it has some for SGD" in none.err
+    none = call("compare", scenes, "--out", tmp_path / "none", "--settings", out / "settings.json", "--methods", "CP")
+    assert none.code == 1
+    assert "has no settings for CP; it has some for SGD" in none.err
     result = call("train", scenes, "--out", tmp_path / "other", "--epochs", "1", "--balance", "0.9", *options)
     assert result.code == 0, result.err
     assert json.loads((tmp_path / "other/rows/SGD/row.json").read_text())["balance"] == 0.9  # options beat files
@@ -274,6 +288,7 @@ def test_killed_search_goes_on_to_the_same_settings(call, scenes, cache, tuned, 
         (("--folds", "50"), "folds must be at most the number of training images, 7"),
         (("--holdout", "7"), "holdout must leave an image to learn from: of 7, got 7"),
         (("--validate", "nothing"), "there is no split 'nothing'"),
+        (("--folds", "2", "--holdout", "3"), "leave out --holdout and --validate"),
         (("--preset", "msrc21"), "the preset msrc21 is for the classes building"),
     ],
 )

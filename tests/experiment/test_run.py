@@ -1,6 +1,8 @@
 """Runs: the table of variants, run folders, resuming, and that context is learnt on the scenes."""
 
 import json
+import re
+import shutil
 import sys
 from dataclasses import replace
 
@@ -12,8 +14,22 @@ from sklearn.pipeline import Pipeline
 
 from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, UnaryClassifier
-from neuralfactors.experiment import ROWS, VARIANTS, Means, RunConfig, RunFolder, build_row, resume, row_name, run
+from neuralfactors.experiment import (
+    ROWS,
+    VARIANTS,
+    Means,
+    RunConfig,
+    RunFolder,
+    Search,
+    build_row,
+    compare,
+    resume,
+    row_name,
+    run,
+    tune,
+)
 from neuralfactors.experiment.lock import alone_in
+from neuralfactors.experiment.rehearsal import check_config
 from neuralfactors.segmentation import WITH_CNN, Segmenter
 
 
@@ -189,13 +205,95 @@ def test_a_run_keeps_the_number_of_threads_it_began_with(config, tmp_path, threa
 
 
 def test_failed_row_says_why(scenes, tmp_path):
-    config = RunConfig(str(scenes), ("unary",), features={"n_regions": 20}, parameters={"unary": {"C": -1.0}})
-    with pytest.raises(ValueError, match="C must be positive"):
+    weights = {"unary": {"class_weight": [1.0, 2.0]}}  # there are seven classes
+    config = RunConfig(str(scenes), ("unary",), features={"n_regions": 20}, parameters=weights)
+    with pytest.raises(ValueError, match="class_weight"):
         run(config, tmp_path / "run")
     state = read(tmp_path / "run/rows/unary/row.json")
     assert state["status"] == "failed"
-    assert "C must be positive" in state["error"]
+    assert "class_weight" in state["error"]
     assert RunFolder(tmp_path / "run").finished_rows() == []
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "message"),
+    [
+        ("int+nrl", {"learning_rate": -1.0}, "row 'int+nrl' cannot be used: learning_rate must be positive"),
+        ("SGD", {"unary__optimizer": "magic"}, "row 'SGD' cannot be used: optimizer must be one of"),
+        ("CP", {"C": 0}, "row 'CP' cannot be used: C must be positive"),
+        ("int+lin", {"dropout": 1.5}, "row 'int+lin' cannot be used: dropout must be"),
+        ("unary", {"C": "much"}, "C of row 'unary' must be a number, got 'much'"),
+        ("SGD", {"interaction_C": "much"}, "interaction_C of row 'SGD' must be a number, got 'much'"),
+        ("SGD", {"C": None}, "C of row 'SGD' must be a number, got None"),
+        ("SGD", {"random_state": 3}, "has no parameter 'random_state'"),
+        ("int+nrl", {"unary": "x"}, "has no parameter 'unary'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_any_work(row, changes, message, scenes, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        run(RunConfig(str(scenes), (row,), parameters={row: changes}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_all_rows_pass_the_rehearsal():
+    for features in ("bow", "bow+cnn"):
+        parameters = {"int+nrl": {"keep": "validation", "interaction_C": None, "class_weight": [1.0] * 21}}
+        check_config(RunConfig("x", tuple(VARIANTS), features={"features": features}, parameters=parameters))
+
+
+def test_a_row_tells_the_settings_it_was_trained_with(scenes, tmp_path):
+    parameters = {"*": {"max_iter": 1}}
+    config = RunConfig(str(scenes), ("SGD",), features={"n_regions": 10}, parameters=parameters, seed=3, balance=0.5)
+    place = run(config, tmp_path / "run") / "rows/SGD"
+    told = read(place / "row.json")["settings"]
+    assert list(told) == ["unary", "model"]
+    for name, settings in told.items():
+        saved = read(place / name / "model.json")["parameters"]
+        assert settings["random_state"] == saved["random_state"] == 3
+        assert settings["n_labels"] == saved["n_labels"] == 7
+        assert settings["batch_size"] == saved["batch_size"] != "auto"
+
+
+@pytest.mark.parametrize("change", ["classes", "images", "splits"])
+@pytest.mark.parametrize("kind", ["train", "compare", "tune"])
+def test_a_run_does_not_go_on_with_other_data(kind, change, tmp_path):
+    data = write_scenes(tmp_path / "data", 10, shape=(30, 40))
+    if change == "images":
+        shutil.rmtree(data / "splits")
+    config = RunConfig(str(data), ("unary",), features={"n_regions": 10}, parameters={"*": {"max_iter": 1}})
+    out = tmp_path / "run"
+    if kind == "train":
+        run(config, out)
+    elif kind == "compare":
+        compare(config, [0], out)
+    else:
+        tune(config, Search(2, ("C",)), out)
+        (out / "trials.jsonl").unlink()
+    place = out / "seed-0" if kind == "compare" else out
+    for folder in {out, place}:
+        (folder / "run.json").write_text(json.dumps({**read(folder / "run.json"), "finished": None}))
+    if kind != "tune":
+        shutil.rmtree(place / "rows/unary")
+    if change == "classes":
+        lines = (data / "classes.txt").read_text().splitlines()
+        (data / "classes.txt").write_text("\n".join(reversed(lines)))  # their order numbers the labels
+    elif change == "images":
+        for part in ("images", "labels"):
+            next((data / part).glob("scene_0004*")).unlink()
+    else:
+        (data / "splits/train.txt").write_text("scene_0000\nscene_0001\n")
+    with pytest.raises(ValueError, match="has other images, splits or classes than when the run began"):
+        resume(out)
+
+
+def test_evaluated_images_that_were_learnt_from_are_told(scenes, tmp_path, caplog):
+    caplog.set_level("INFO")
+    few = {"n_regions": 10}
+    config = RunConfig(
+        str(scenes), ("unary",), features=few, parameters={"*": {"max_iter": 1}}, train_split="train+val"
+    )
+    run(config, tmp_path / "run")
+    assert "12 to evaluate (12 of them are learnt from, too)" in caplog.text
 
 
 def test_saved_row_is_a_segmenter(finished, scenes):

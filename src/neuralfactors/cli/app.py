@@ -143,6 +143,8 @@ def progress() -> int:
 
 def feature_options(features: str, regions: int | None, backbone: str | None) -> dict[str, Any]:
     """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
+    if backbone is not None and "cnn" not in features:
+        raise ValueError(f"backbone is for CNN features, but features is {features!r}")
     given = {"n_regions": regions, "backbone": backbone}
     return {"features": features, **{name: value for name, value in given.items() if value is not None}}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -140,6 +141,8 @@ def tune(
     """
     from neuralfactors import experiment
 
+    if folds and (holdout or validate):
+        raise ValueError("--folds judges by the training images themselves: leave out --holdout and --validate")
     known = experiment.Preset.read(preset) if preset else None
     config = _config(data, known, features, [experiment.row_name(method)], tuning=True)
     config = _changed(config, settings, regions, epochs, limit, void, drop)
@@ -156,10 +159,17 @@ def tune(
     with resumable(out):
         path = experiment.tune(config, experiment.Search(trials, names, folds), out, means, command_line())
     show_trials(out, as_json=as_json)
-    options = {"features": None if features == "bow" else features, "regions": regions}
-    same = "".join(f" --{name} {value}" for name, value in options.items() if value)
-    words = f"neuralfactors train {data} --method {method}{same} --settings {path} --out RUN"
-    tell(f"The settings are in {path}. Next: {words}")
+    if preset:
+        words = ["compare", str(data), "--preset", preset, "--methods", method]
+    else:
+        words = ["train", str(data), "--method", method, *(["--mirror"] if mirror else [])]
+    options = {"features": features if features != "bow" else None, "regions": regions, "split": split}
+    options |= {} if preset else {"seed": seed or None}
+    lists = [(name, value) for name, values in (("void", void), ("drop", drop)) for value in values or ()]
+    for name, value in [*options.items(), *lists]:
+        words += [f"--{name}", str(value)] if value is not None else []
+    command = shlex.join(["neuralfactors", *words, "--settings", str(path)])
+    tell(f"The settings are in {path}. Next: {command} --out RUN")
 
 
 def _rows(methods: str, features: str) -> tuple[str, ...]:
@@ -192,25 +202,29 @@ def _changed(
     drop: Sequence[str] | None,
 ) -> RunConfig:
     """`config` with what options say: settings of files replace its own, and the number of epochs replaces theirs."""
-    from neuralfactors.experiment import every_row, merge_parameters, read_settings
+    from neuralfactors.experiment import every_row, merge_parameters, read_settings_of
 
-    layers = [read_settings(path) for path in settings or ()]
+    layers = read_settings_of(settings or (), config.rows)
     merged = merge_parameters(config.parameters, *layers, every_row(config.rows, max_iter=epochs))
     return replace(
         config,
         features={**config.features, **({"n_regions": regions} if regions else {})},
         parameters={row: changes for row, changes in merged.items() if changes and row in ("*", *config.rows)},
-        limits={**config.limits, **_limits(limits or ())},
+        limits={**config.limits, **_limits(limits or (), config.rows)},
         void=(*config.void, *(void or ())),
         drop=(*config.drop, *(drop or ())),
     )
 
 
-def _limits(limits: Sequence[str]) -> dict[str, int]:
+def _limits(limits: Sequence[str], rows: Sequence[str]) -> dict[str, int]:
+    from neuralfactors.experiment import row_name
+
     found = {}
     for limit in limits:
         row, _, number = limit.rpartition("=")
         if not number.isdecimal():
             raise ValueError(f"limit must be a number of images, or ROW=N, got {limit!r}")
-        found[row or "*"] = int(number)
+        if row and row_name(row) not in rows:
+            raise ValueError(f"limit {limit!r} is for a row that is not asked for; the rows are {', '.join(rows)}")
+        found[row_name(row) if row else "*"] = int(number)
     return found

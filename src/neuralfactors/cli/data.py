@@ -14,6 +14,7 @@ from neuralfactors.cli.app import (
     Dask,
     Drop,
     Jobs,
+    Mirror,
     Regions,
     Void,
     cache_folder,
@@ -53,6 +54,7 @@ def prepare(
     regions: Regions = None,
     backbone: Backbone = None,
     split: Annotated[str, typer.Option(help="What words are learnt from.")] = "train",
+    mirror: Mirror = None,
     void: Void = None,
     drop: Drop = None,
     seed: Annotated[int, typer.Option(min=0, help="Of words and random splits.")] = 0,
@@ -61,12 +63,12 @@ def prepare(
     dask: Dask = None,
     as_json: AsJson = False,
 ) -> None:
-    """Fill the cache with the features of all images, so that training on them starts at once."""
+    """Fill the cache with the features of all images, so that 'train' with the same options starts at once."""
     from neuralfactors.experiment import Means, RunConfig, fill_cache
 
     config = RunConfig(
         str(data), features=feature_options(features, regions, backbone), train_split=split,
-        void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
+        mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     folder = cache_folder(cache)
     count = fill_cache(config, Means(folder, jobs, dask, progress()))

@@ -29,7 +29,7 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
 def row_figures(run: Path) -> list[dict[str, Any]]:
     """What is known of every row of a run, or of a comparison: status, accuracy, seconds."""
     from neuralfactors.experiment import SEEDS, RunFolder
-    from neuralfactors.experiment.folder import HISTORY_FILE, METRICS_FILE
+    from neuralfactors.experiment.folder import HISTORY_FILE, METRICS_FILE, read_object
     from neuralfactors.report import comparison_figures
 
     folder = RunFolder.open(run)
@@ -40,7 +40,7 @@ def row_figures(run: Path) -> list[dict[str, Any]]:
     for row in folder.document()["settings"]["rows"]:
         state = folder.row_document(row)
         path = folder.row(row) / METRICS_FILE
-        metrics = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        metrics = read_object(path) if path.exists() else {}
         figures = {name: metrics.get(name) for name in ("split", "pixel", "class_mean", "mean_iou")}
         times = {name: state.get(name) for name in ("epochs", "seconds", "seconds_per_epoch")}
         history = folder.row(row) / HISTORY_FILE
@@ -116,6 +116,8 @@ def show_comparison(run: Path, *, as_json: bool = False) -> None:
             cells += [_with_spread(row[key], row[f"{key}_std"]), row[f"{key}_paper"], _signed(row[f"{key}_difference"])]
         rows.append([*cells, *(_whole(row[key]) for key in ("n_train", "best_epoch")), row["seconds_per_epoch"]])
     show_table(heads, rows)
+    if figures["split"]:
+        typer.echo(f"Accuracies are of {figures['n_images']} images, the split {figures['split']}.")
     for problem in figures["problems"]:
         typer.echo(problem, err=True)
 

@@ -53,9 +53,10 @@ def demo(
         str((out / "scenes").resolve()), DEMO_ROWS, "demo", {"n_regions": 120}, {"*": {"max_iter": epochs}},
         test_split="test", seed=seed,
     )  # fmt: skip
-    begun = _is_begun(config, out)  # before scenes are written over those of another run
-    tell(f"Drawing {scenes} scenes: sky and water look alike, and which lies above land decides.")
-    write_scenes(out / "scenes", scenes, random_state=seed)
+    begun = _is_begun(config, out, scenes)  # before scenes are written over those of another run
+    if not begun:
+        tell(f"Drawing {scenes} scenes: sky and water look alike, and which lies above land decides.")
+        write_scenes(out / "scenes", scenes, random_state=seed)
     _train(config, out, Means(n_jobs=1, verbose=progress()), again=begun)
     tell("unary sees every region by itself; SGD adds linear interactions; int+nrl trains neural ones.")
     tell(f"What each part of int+nrl says: {_explain(out)}")
@@ -90,15 +91,13 @@ def train(
     settings: Settings = None,
 ) -> None:
     """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
-    from neuralfactors.experiment import Means, RunConfig, every_row, merge_parameters, read_settings, row_name
+    from neuralfactors.experiment import Means, RunConfig, every_row, merge_parameters, read_settings_of, row_name
     from neuralfactors.segmentation import default_balance
 
-    layers = [read_settings(path) for path in settings or ()]
-    merged = merge_parameters(*layers, every_row([row_name(method)], max_iter=epochs, balance=balance))
-    parameters = {row: changes for row, changes in merged.items() if row in ("*", row_name(method))}
-    for path, layer in zip(settings or (), layers, strict=True):
-        if not layer.keys() & {"*", row_name(method)}:
-            raise ValueError(f"{path} has no settings for {method}; it has some for {', '.join(layer)}")
+    row = row_name(method)
+    layers = read_settings_of(settings or (), [row])
+    merged = merge_parameters(*layers, every_row([row], max_iter=epochs, balance=balance))
+    parameters = {name: changes for name, changes in merged.items() if name in ("*", row)}
     config = RunConfig(
         str(data), (method,), "train", feature_options(features, regions, backbone), parameters,
         default_balance(features), split, validate, validate, mirror=bool(mirror), void=tuple(void or ()),
@@ -130,14 +129,15 @@ def report(run: RunArgument) -> None:
     typer.echo(_write_report(run))
 
 
-def _is_begun(config: RunConfig, out: Path) -> bool:
-    """Whether `out` holds a run of `config`; refused where it holds another."""
+def _is_begun(config: RunConfig, out: Path, n_images: int) -> bool:
+    """Whether `out` holds a run of `config` on so many images; refused where it holds another."""
     from neuralfactors.experiment import RunFolder
 
     if not (out / "run.json").exists():
         return False
     folder = RunFolder.open(out)
-    folder.refuse_unless(config.is_that_of(folder.document()["settings"]))
+    document = folder.document()
+    folder.refuse_unless(config.is_that_of(document["settings"]) and sum(document["splits"].values()) == n_images)
     return True
 
 

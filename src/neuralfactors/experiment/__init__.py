@@ -7,7 +7,7 @@ from neuralfactors.experiment.preparation import Means, Prepared, fill_cache, op
 from neuralfactors.experiment.presets import PRESETS, Preset
 from neuralfactors.experiment.rows import build_row, evaluate_row, metrics_document, run_row
 from neuralfactors.experiment.run import run
-from neuralfactors.experiment.settings import every_row, merge_parameters, read_settings
+from neuralfactors.experiment.settings import every_row, merge_parameters, read_settings, read_settings_of
 from neuralfactors.experiment.tuning import Search, best_trial, read_trials, tune
 from neuralfactors.experiment.variants import ROWS, STATE_OF_THE_ART, VARIANTS, Variant, row_name
 
@@ -35,6 +35,7 @@ __all__ = [
     "open_data",
     "prepare",
     "read_settings",
+    "read_settings_of",
     "read_trials",
     "resume",
     "row_name",

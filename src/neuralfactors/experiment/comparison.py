@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,11 +12,13 @@ from typing import Any
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RUN_FILE, SEEDS, RunFolder, write_json
 from neuralfactors.experiment.lock import alone_in
-from neuralfactors.experiment.preparation import Means, open_data, open_folder, used_splits
-from neuralfactors.experiment.rows import check_config
+from neuralfactors.experiment.preparation import Means, open_data, open_folder, refuse_changed, used_splits
+from neuralfactors.experiment.rehearsal import check_config
 from neuralfactors.experiment.run import now, resume_run, run, run_document
 from neuralfactors.experiment.threads import threads_of
 from neuralfactors.experiment.tuning import resume_tuning
+
+logger = logging.getLogger(__name__)
 
 
 def compare(
@@ -32,6 +35,7 @@ def compare(
     config = replace(config, seed=seeds[0])
     data = open_folder(config)
     if not used_splits(config, data)["test"]:
+        logger.info("There is no split %s: rows are evaluated on %s", config.test_split, config.val_split)
         config = replace(config, test_split=config.val_split)
     folder = RunFolder(Path(out))
     if (folder.path / RUN_FILE).exists():
@@ -60,8 +64,11 @@ def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
 
 def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
     with alone_in(folder.path), threads_of(document):
+        whole = RunConfig(**document["settings"])
+        if not document["finished"]:
+            refuse_changed(document, whole, open_folder(whole))
         for seed in document[SEEDS]:
-            config = replace(RunConfig(**document["settings"]), seed=seed)
+            config = replace(whole, seed=seed)
             place = folder.seed(seed)
             if (place / RUN_FILE).exists():
                 resume_run(place, means)

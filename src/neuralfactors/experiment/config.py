@@ -97,7 +97,7 @@ class RunConfig:
 
     def changes(self, row: str) -> dict[str, Any]:
         """Changes of the parameters of the estimator of `row`."""
-        known = VARIANTS[row].parameter_names
+        known = VARIANTS[row].changeable
         common = {name: value for name, value in self.parameters.get(ALL_ROWS, {}).items() if name in known}
         changes = {**common, **self.parameters.get(row, {})}
         changes.pop(BALANCE, None)

@@ -93,13 +93,19 @@ def write_json(path: Path, content: Any) -> None:
 
 def read_document(path: Path) -> dict[str, Any]:
     """The JSON object in `path`, refused in one sentence where it is damaged or newer than this version can read."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FileFormatError(f"{path} is truncated or altered: it is not JSON") from error
-    version = content.get("format") if isinstance(content, dict) else None
+    content = read_object(path)
+    version = content.get("format")
     if not isinstance(version, int):
         raise FileFormatError(f"{path} was not written by neuralfactors")
     if version > FORMAT:
         raise FileFormatError(f"{path} has format {version}, newer than {FORMAT}: update neuralfactors to read it")
-    return dict(content)
+    return content
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """The JSON object in `path`, of whatever format."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FileFormatError(f"{path} is truncated or altered: it is not JSON") from error
+    return dict(content) if isinstance(content, dict) else {}

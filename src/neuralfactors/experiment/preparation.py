@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 from neuralfactors.datasets import ImageFolder
@@ -20,6 +24,7 @@ from neuralfactors.vision import FeatureSettings
 MANY_IMAGES = 64  # from here on, starting a process per core pays
 
 HOLDOUT, REST = "holdout", "rest"  # splits made of the training images
+DIGEST = "data_digest"  # the key of run.json
 USUAL = ("val", "test")  # splits that a set may do without
 
 
@@ -31,6 +36,10 @@ class Means:
     n_jobs: int | None = None  # None: one, or one per core where there are many images
     dask: str | None = None
     verbose: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_jobs == 0:
+            raise ValueError("jobs must be a number of processes, or -1 for one per core, got 0")
 
     def builder_options(self, n_images: int) -> dict[str, Any]:
         """Options of `FeatureBuilder` for so many images."""
@@ -83,6 +92,22 @@ def used_splits(config: RunConfig, data: ImageFolder) -> dict[str, str | None]:
     return {"train": train, "val": present(val), "test": present(config.test_split)}
 
 
+def data_digest(config: RunConfig, data: ImageFolder) -> str:
+    """What the files of a run take for granted of its images: the classes in their order, the names in its splits."""
+    classes = [(e.index, e.name, e.colour, e in data.classes.kept) for e in data.classes.entries]
+    used = used_splits(config, data)
+    splits = {use: split and [sample.name for sample in data[split]] for use, split in used.items()}
+    return hashlib.blake2b(json.dumps([classes, splits]).encode(), digest_size=16).hexdigest()
+
+
+def refuse_changed(document: Mapping[str, Any], config: RunConfig, data: ImageFolder) -> None:
+    """Refuse to go on with the run of `document` where its images or classes are no longer those it began with."""
+    if document.get(DIGEST) not in (None, data_digest(config, data)):
+        raise ValueError(
+            f"{data.root} has other images, splits or classes than when the run began: begin another in a new folder"
+        )
+
+
 def training_samples(config: RunConfig, data: ImageFolder) -> list[Sample]:
     """The images that at least one row learns from."""
     samples = data[used_splits(config, data)["train"] or ""]
@@ -115,7 +140,7 @@ def told_images(config: RunConfig, data: ImageFolder, prepared: Prepared) -> str
     """A sentence about the images of a run, and about classes that nothing can be learnt of."""
     parts = [f"{len(prepared.train.X) // config.copies} to learn from"]
     for use, graphs in (("to follow the training by", prepared.val), ("to evaluate", prepared.test)):
-        parts += [] if graphs is None else [f"{len(graphs.X)} {use}"]
+        parts += [] if graphs is None else [f"{len(graphs.X)} {use}{_told_shared(graphs, prepared.train)}"]
     chosen = ", drawn at random since there is no splits/" if data.is_split_at_random else ""
     seen = set().union(*(labels.tolist() for labels in prepared.train.Y))
     absent = [name for label, name in enumerate(data.classes.names) if label not in seen]
@@ -123,12 +148,21 @@ def told_images(config: RunConfig, data: ImageFolder, prepared: Prepared) -> str
     return f"Images: {', '.join(parts)}{chosen}{missing}"
 
 
+def _told_shared(graphs: LabelledGraphs, train: LabelledGraphs) -> str:
+    n_shared = len({sample.name for sample in graphs.samples} & {sample.name for sample in train.samples})
+    return f" ({n_shared} of them are learnt from, too)" if n_shared else ""
+
+
 def fill_cache(config: RunConfig, means: Means) -> int:
     """Number of images whose features are in the cache afterwards: all those of the data."""
+    if means.cache is not None:
+        Path(means.cache).mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=means.cache):  # refused now, rather than after the work
+            pass
     data = open_data(config)
     describer = Describer(feature_settings(config), data.classes, **means.builder_options(len(data)))
     learnt = training_samples(config, data)
-    describer.learn(learnt)
+    describer.learn(with_mirrored(learnt) if config.mirror else learnt)
     samples = {sample.name: sample for split in data.splits for sample in data[split]}
     others = [sample.read_image for name, sample in samples.items() if name not in {each.name for each in learnt}]
     describer.builder.transform_many(others)

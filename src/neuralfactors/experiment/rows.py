@@ -6,19 +6,21 @@ import json
 import os
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
+from neuralfactors.datasets.classes import Classes
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_predictions
 from neuralfactors.experiment.folder import FORMAT, HISTORY_FILE, METRICS_FILE, ROW_FILE, RunFolder, write_json
-from neuralfactors.experiment.preparation import HOLDOUT, REST, Means, Prepared, feature_settings, open_folder
+from neuralfactors.experiment.preparation import HOLDOUT, REST, Means, Prepared, open_folder
 from neuralfactors.experiment.subsets import limited
 from neuralfactors.experiment.variants import VARIANTS
 from neuralfactors.files import write_atomically
@@ -48,9 +50,9 @@ def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, 
     before = float(folder.row_document(row).get("seconds", 0.0))
     start = time.monotonic()
     state: dict[str, Any] = {
-        "format": FORMAT, "row": row, "settings": _settings(estimator), "status": "running", "error": None,
-        "seconds": before, "seconds_per_epoch": None, "epochs": None, "best_epoch": None, "seed": config.seed,
-        "balance": balance, "n_train": len(train.X) // config.copies,
+        "format": FORMAT, "row": row, "settings": _settings(named_stages(estimator)), "status": "running",
+        "error": None, "seconds": before, "seconds_per_epoch": None, "epochs": None, "best_epoch": None,
+        "seed": config.seed, "balance": balance, "n_train": len(train.X) // config.copies,
     }  # fmt: skip
     write_json(place / ROW_FILE, state)
     segmenter = Segmenter(estimator=estimator, balance=balance, random_state=config.seed, verbose=verbose)
@@ -62,7 +64,9 @@ def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, 
     except (ValueError, RuntimeError, ArithmeticError) as error:
         write_json(place / ROW_FILE, {**state, "status": "failed", "error": str(error)})
         raise
-    state |= {"seconds": before + time.monotonic() - start, **_epochs(segmenter.stages_[-1])}
+    used = zip([name for name, _ in named_stages(estimator)], segmenter.stages_, strict=True)
+    state |= {"seconds": before + time.monotonic() - start, "settings": _settings(used)}
+    state |= _epochs(segmenter.stages_[-1])
     segmenter.save_model(place)
     if prepared.test is not None:
         _write_results(place, segmenter, prepared.test, prepared.test_split or "")
@@ -81,18 +85,11 @@ def fit_row(
         segmenter.fit_graphs(describer, train, validation)
 
 
-def check_config(config: RunConfig) -> None:
-    """Refuse features and parameters that cannot be, before a run folder is made for them."""
-    feature_settings(config)
-    for row in config.rows:
-        build_row(row, config, n_labels=2)
-
-
 def build_row(row: str, config: RunConfig, n_labels: int, place: Path | None = None) -> StructuredEstimator | Pipeline:
     """The estimator of `row` with the changes of `config`, writing checkpoints and history into the folder `place`."""
     variant = VARIANTS[row]
     model = variant.build(n_labels, config.changes(row), cnn="cnn" in config.features.get("features", "bow"))
-    for name, stage in model.steps if isinstance(model, Pipeline) else [("model", model)]:
+    for name, stage in named_stages(model):
         if place is None:
             continue
         if "checkpoint" in stage.get_params():
@@ -107,7 +104,7 @@ def evaluate_row(
 ) -> dict[str, Any]:
     """Figures of a finished row on a split of a labelled folder, as JSON can hold them; void classes as in `config`."""
     holdout = config.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
-    images = open_folder(replace(config, data=os.fspath(data), holdout=holdout))
+    images = open_folder(replace(_void_in(config, Path(data)), data=os.fspath(data), holdout=holdout))
     options = means.builder_options(len(images[split]))
     segmenter = Segmenter.load(folder.row(row), features=folder.features)
     segmenter.describer_ = Describer.load(folder.features, **options)
@@ -116,6 +113,15 @@ def evaluate_row(
         sample.check()
     found = evaluate(segmenter, segmenter.describer_.describe(images[split]))
     return {"row": row, "classes": segmenter.class_names, **metrics_document(found.joint, split, found.n_images)}
+
+
+def _void_in(config: RunConfig, data: Path) -> RunConfig:
+    """`config` without the void classes that the folder `data` does not have."""
+    if not data.is_dir():
+        return config
+    known = {entry.name for entry in Classes.read(data / "classes.txt").entries}
+    void, drop = (tuple(name for name in names if name in known) for names in (config.void, config.drop))
+    return replace(config, void=void, drop=drop)
 
 
 def metrics_document(scores: Scores, split: str, n_images: int) -> dict[str, Any]:
@@ -160,11 +166,17 @@ def _epochs(stage: StructuredEstimator) -> dict[str, Any]:
     }
 
 
-def _settings(model: StructuredEstimator | Pipeline) -> dict[str, Any]:
-    steps = model.steps if isinstance(model, Pipeline) else [("model", model)]
-    return {name: {"class": type(stage).__name__, **_plain(stage.get_params(deep=False))} for name, stage in steps}
+def named_stages(model: StructuredEstimator | Pipeline) -> list[tuple[str, StructuredEstimator]]:
+    """The estimators of a row with their names: "model", and before it "unary" where training is bifurcated."""
+    return list(model.steps) if isinstance(model, Pipeline) else [("model", model)]
+
+
+def _settings(stages: Iterable[tuple[str, StructuredEstimator]]) -> dict[str, Any]:
+    return {name: {"class": type(stage).__name__, **_plain(stage.get_params(deep=False))} for name, stage in stages}
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
     left_out = ("callbacks", "checkpoint", "checkpoint_every", "tensorboard", "verbose", "warm_start")
-    return {k: list(v) if isinstance(v, tuple) else v for k, v in parameters.items() if k not in left_out}
+    # An array is the class weights that come of the balance, which row.json has.
+    kept = {k: v for k, v in parameters.items() if k not in left_out and not isinstance(v, np.ndarray)}
+    return {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}

@@ -17,8 +17,18 @@ from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_examples
 from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, write_json
 from neuralfactors.experiment.lock import alone_in
-from neuralfactors.experiment.preparation import Means, open_data, prepare, told_images, used_splits
-from neuralfactors.experiment.rows import check_config, run_row
+from neuralfactors.experiment.preparation import (
+    DIGEST,
+    Means,
+    data_digest,
+    open_data,
+    prepare,
+    refuse_changed,
+    told_images,
+    used_splits,
+)
+from neuralfactors.experiment.rehearsal import check_config
+from neuralfactors.experiment.rows import run_row
 from neuralfactors.experiment.threads import threads_of
 
 PACKAGES = ("neuralfactors", "torch", "numpy", "scipy", "scikit-learn", "scikit-image", "pillow")
@@ -56,7 +66,9 @@ def resume_run(path: str | os.PathLike[str], means: Means | None = None) -> Path
     if document["finished"] and folder.finished_rows() == list(config.rows):
         return folder.path
     with alone_in(folder.path), threads_of(document):
-        return _run(config, open_data(config), folder, means or Means())
+        data = open_data(config)
+        refuse_changed(document, config, data)
+        return _run(config, data, folder, means or Means())
 
 
 def _run(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) -> Path:
@@ -82,6 +94,7 @@ def run_document(config: RunConfig, data: ImageFolder, command: str) -> dict[str
         "format": FORMAT,
         "kind": config.kind,
         "data": Path(config.data).resolve().name,
+        DIGEST: data_digest(config, data),
         "splits": counts if used["test"] else {**counts, "test": 0},
         "classes": [{"name": name, "color": c} for name, c in zip(data.classes.names, colours, strict=True)],
         "features": config.features.get("features", "bow"),

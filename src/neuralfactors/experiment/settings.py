@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralfactors.experiment.folder import FORMAT, read_document, write_json
-from neuralfactors.experiment.variants import check_parameters
+from neuralfactors.experiment.variants import ALL_ROWS, check_parameters
 from neuralfactors.persistence import FileFormatError
 
 Parameters = Mapping[str, Mapping[str, Any]]
@@ -24,6 +24,16 @@ def read_settings(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
         return check_parameters(rows)
     except ValueError as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+def read_settings_of(paths: Iterable[str | os.PathLike[str]], rows: Iterable[str]) -> list[dict[str, dict[str, Any]]]:
+    """Parameters by row of every file, each refused unless it has some for at least one of `rows`."""
+    wanted, layers = {ALL_ROWS, *rows}, []
+    for path in paths:
+        layers.append(read_settings(path))
+        if not layers[-1].keys() & wanted:
+            raise ValueError(f"{path} has no settings for {', '.join(rows)}; it has some for {', '.join(layers[-1])}")
+    return layers
 
 
 def write_settings(path: Path, rows: Parameters, **facts: Any) -> None:

@@ -13,7 +13,15 @@ from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RUN_FILE, RunFolder, write_json
 from neuralfactors.experiment.lock import alone_in
-from neuralfactors.experiment.preparation import Means, open_data, prepare, training_samples, used_splits
+from neuralfactors.experiment.preparation import (
+    Means,
+    open_data,
+    prepare,
+    refuse_changed,
+    training_samples,
+    used_splits,
+)
+from neuralfactors.experiment.rehearsal import check_config
 from neuralfactors.experiment.rows import build_row
 from neuralfactors.experiment.run import now, run_document
 from neuralfactors.experiment.settings import write_settings
@@ -56,6 +64,7 @@ def tune(
         config = replace(config, val_split=None, holdout=0)
     folder = RunFolder(Path(out))
     data = open_data(config)
+    check_config(config)
     plan_of(config, search)  # refuses what cannot be searched before anything is written
     _check_validation(config, data, search)
     document = {**run_document(config, data, command), "search": json.loads(json.dumps(asdict(search)))}
@@ -78,7 +87,9 @@ def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
     plan = plan_of(config, search)
     trials = read_trials(folder.path)
     if len(trials) < plan.n_trials:
-        prepare(config, open_data(config), folder, means)
+        data = open_data(config)
+        refuse_changed(document, config, data)
+        prepare(config, data, folder, means)
         for numbers in (range(plan.n_coarse), range(plan.n_coarse, plan.n_trials)):
             best = best_trial(trials[n] for n in range(plan.n_coarse))["trial"] if numbers.start else None
             left = {n: plan.parameters(n, best) for n in numbers if n not in trials}

@@ -17,6 +17,8 @@ STATE_OF_THE_ART = "neural-factors"
 PRINTED = {"int†+lin": DAGGER, "neural factors": STATE_OF_THE_ART}  # names that folders spell otherwise
 ALL_ROWS = "*"  # stands for every row in settings
 ARCHITECTURE = ("unary_hidden", "interaction_hidden", "activation")  # of a row that names them, it is what makes it
+# Parameters that runs set themselves, or that no file can hold.
+FIXED = {"n_labels", "random_state", "verbose", "callbacks", "checkpoint", "warm_start", "unary", "interaction"}
 BALANCE = "balance"  # of the Segmenter, among the parameters of a row
 
 LOGISTIC: dict[str, Any] = {"hidden": (), "C": 100.0, "max_iter": 50, "batch_size": "auto", "keep": "last"}
@@ -34,10 +36,13 @@ class Variant:
     balance: float | None = None  # how much rare classes count, where the settings do not say
 
     @property
-    def parameter_names(self) -> set[str]:
-        """What settings may change, beside the balance of classes."""
-        first = {f"unary__{name}" for name in UnaryClassifier().get_params()} if self.bifurcated else set()
-        return {*self.estimator().get_params(), BALANCE, *first}
+    def changeable(self) -> dict[str, Any]:
+        """What settings may change, with the estimators' own defaults."""
+        first = UnaryClassifier().get_params() if self.bifurcated else {}
+        known = {**self.estimator().get_params(), **{f"unary__{name}": value for name, value in first.items()}}
+        return {name: value for name, value in known.items() if name.removeprefix("unary__") not in FIXED} | {
+            BALANCE: 0.0
+        }
 
     def build(
         self, n_labels: int, changes: Mapping[str, Any] | None = None, *, cnn: bool = False
@@ -105,16 +110,23 @@ def check_parameters(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, d
     for name, changes in parameters.items():
         row = name if name == ALL_ROWS else row_name(name)
         variants = VARIANTS.values() if row == ALL_ROWS else [VARIANTS[row]]
-        known = set().union(*(variant.parameter_names for variant in variants))
+        known = {parameter: value for variant in variants for parameter, value in variant.changeable.items()}
         for parameter, value in changes.items():
             if parameter not in known:
                 raise ValueError(f"row {name!r} has no parameter {parameter!r}; it has {', '.join(sorted(known))}")
-            if parameter == BALANCE and not (isinstance(value, int | float) and 0 <= value <= 1):
+            usual = known.get(parameter.replace("interaction_", "")) if known[parameter] is None else known[parameter]
+            if isinstance(usual, float) and not (_is_number(value) or value is known[parameter]):
+                raise ValueError(f"{parameter} of row {name!r} must be a number, got {value!r}")
+            if parameter == BALANCE and not 0 <= value <= 1:
                 raise ValueError(f"balance of row {name!r} must be between 0 and 1, got {value!r}")
             if parameter.endswith("hidden") and not (isinstance(value, list | tuple) and all(map(_is_size, value))):
                 raise ValueError(f"{parameter} of row {name!r} must be a list of numbers of units, got {value!r}")
         checked[row] = {**checked.get(row, {}), **changes}
     return checked
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _is_size(value: Any) -> bool:
