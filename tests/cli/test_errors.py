@@ -52,6 +52,22 @@ def test_unknown_class_in_a_label_map(train, copied_scenes):
     refused(train(copied_scenes), "scene_0003.png", "index 77", "classes.txt")
 
 
+def test_images_without_labels_are_told(call, copied_scenes, cache):
+    (copied_scenes / "labels" / "scene_0003.png").unlink()
+    for path in (copied_scenes / "splits").iterdir():
+        path.write_text(path.read_text().replace("scene_0003\n", ""))
+    result = call("prepare", copied_scenes, "--regions", "30", "--jobs", "1", "--cache", cache)
+    assert result.code == 0, result.err
+    assert f"1 of 12 images in {copied_scenes / 'images'} have no label map and are left out" in result.err
+
+
+def test_another_encoding(train, copied_scenes):
+    (copied_scenes / "splits" / "val.txt").write_text("scène\n", encoding="latin-1")
+    refused(train(copied_scenes), "val.txt", "UTF-8")
+    (copied_scenes / "classes.txt").write_text("0 void\n1 sky\n", encoding="utf-16")
+    refused(train(copied_scenes), "classes.txt", "UTF-8")
+
+
 def test_unknown_class_in_an_option(train, scenes):
     refused(train(scenes, "--drop", "unicorn"), "unicorn", "sky")
 

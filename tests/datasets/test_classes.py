@@ -75,6 +75,15 @@ def test_unknown_pixels_are_named(path):
         ("cow 1", "line 1: expected 'index name"),
         ("1", "line 1: expected 'index name"),
         ("# none\n0 cow 1 2", "line 2: expected 'index name"),
+        ("1 0 0 255", "line 1: expected 'index name"),
+        ("0 void\n65536 cow", r"classes.txt, line 2: an index is at most 65535, got 65536"),
+        ("1 sky (0, 0, 255)", r"line 1: .* with only spaces between the numbers, got '1 sky \(0, 0, 255\)'"),
+        ("1 sky (0 0 255)", "with only spaces"),
+        ("1 sky [0,0,255]", "with only spaces"),
+        ("1 sky rgb(0;0;255)", "with only spaces"),
+        ("# none\n2 land 0,128,0", "line 2: .* with only spaces"),
+        ("2 land 0, 128, 0", "with only spaces"),
+        ("2 land 0 128 0,", "with only spaces"),
         ("0 cow 1 2 300", r"a colour is three numbers up to 255, got \(1, 2, 300\)"),
         ("0 cow\n0 sky", "the index 0 occurs more than once"),
         ("0 cow\n1 cow", "the name cow occurs more than once"),
@@ -85,6 +94,22 @@ def test_unknown_pixels_are_named(path):
 def test_a_wrong_file_is_refused(tmp_path, text, message):
     (tmp_path / "classes.txt").write_text(text)
     with pytest.raises(ValueError, match=message):
+        Classes.read(tmp_path / "classes.txt")
+
+
+@pytest.mark.parametrize(
+    "name", ["car 2", "grass, dry", "building (old)", "route 66, north", "road (2)", "B-52", "4x4"]
+)
+@pytest.mark.parametrize("colour", ["", " 1 2 3"])
+def test_ordinary_names_are_accepted(tmp_path, name, colour):
+    (tmp_path / "classes.txt").write_text(f"1 {name}{colour}\n65535 sky\n")
+    assert Classes.read(tmp_path / "classes.txt").names == [name, "sky"]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le"])
+def test_another_encoding_is_named_with_the_file(tmp_path, encoding):
+    (tmp_path / "classes.txt").write_text("0 vache\n1 forêt\n", encoding=encoding)
+    with pytest.raises(ValueError, match=r"classes\.txt is not a text in UTF-8"):
         Classes.read(tmp_path / "classes.txt")
 
 

@@ -1,5 +1,7 @@
 """Published layouts, as generated look-alikes."""
 
+import shutil
+
 import numpy as np
 import pytest
 from pictures import smooth_picture
@@ -7,7 +9,8 @@ from PIL import Image
 from scipy.io import savemat
 
 from neuralfactors.datasets import CONVERTERS, ImageFolder
-from neuralfactors.datasets.convert import KITTI, MSRC21, SIFTFLOW_FOLDER
+from neuralfactors.datasets.classes import ClassEntry, Classes
+from neuralfactors.datasets.convert import KITTI, MSRC21, SIFTFLOW_FOLDER, write_folder
 
 SHAPE = (12, 16)
 RNG = np.random.default_rng(0)
@@ -123,3 +126,58 @@ def test_an_unknown_colour_is_named(tmp_path):
     Image.new("RGB", SHAPE[::-1], (1, 2, 3)).save(tmp_path / "GroundTruth" / "1_1_s_GT.bmp")
     with pytest.raises(ValueError, match=r"1_1_s_GT.bmp has pixels of colour \(1, 2, 3\)"):
         CONVERTERS["msrc21"](tmp_path, tmp_path / "set")
+
+
+def remove_image(source):
+    (source / "Images" / "9_30_s.bmp").unlink()
+
+
+def name_a_missing_one(source):
+    (source / "TextonBoostSplits" / "Test.txt").write_text("cow.bmp\n")
+
+
+def name_one_twice(source):
+    (source / "TextonBoostSplits" / "Test.txt").write_text("2_7_s.bmp\n2_7_s.bmp\n")
+
+
+@pytest.mark.parametrize("exists", [False, True])
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (remove_image, r"9_30_s\.bmp does not exist"),
+        (name_a_missing_one, r"Test\.txt names cow, which has no label map in .*GroundTruth"),
+        (name_one_twice, r"Test\.txt names 2_7_s more than once"),
+    ],
+)
+def test_a_failure_leaves_nothing_and_the_next_attempt_succeeds(tmp_path, harm, message, exists):
+    source, place = tmp_path / "published", tmp_path / "place"
+    for folder in (source, place):
+        folder.mkdir()
+    make_msrc21(source)
+    shutil.copytree(source, tmp_path / "whole")
+    harm(source)
+    if exists:
+        (place / "set").mkdir()
+    with pytest.raises(ValueError, match=message):
+        CONVERTERS["msrc21"](source, place / "set")
+    assert list(place.rglob("*")) == ([place / "set"] if exists else [])
+    assert CONVERTERS["msrc21"](tmp_path / "whole", place / "set") == 3
+    assert {path.name for path in (place / "set").iterdir()} == {"images", "labels", "splits", "classes.txt"}
+    assert [path.name for path in place.iterdir()] == ["set"]
+
+
+def test_the_working_folder_may_be_the_target(tmp_path, monkeypatch):
+    make_msrc21(tmp_path)
+    (tmp_path / "set").mkdir()
+    monkeypatch.chdir(tmp_path / "set")
+    assert CONVERTERS["msrc21"](tmp_path, ".") == 3
+    assert len(ImageFolder(".")) == 3
+
+
+def test_more_classes_than_a_palette_has_colours(tmp_path):
+    write_picture(tmp_path / "a.png", 0)
+    classes = Classes(tuple(ClassEntry(k, f"class{k}", (0, k % 256, k // 256)) for k in range(300)))
+    truth = RNG.integers(300, size=SHAPE)
+    assert write_folder(tmp_path / "set", [("a", tmp_path / "a.png", truth)], classes, {"train": ["a"]}) == 1
+    (sample,) = ImageFolder(tmp_path / "set")["train"]
+    np.testing.assert_array_equal(sample.read_labels(), truth)

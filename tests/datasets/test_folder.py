@@ -82,10 +82,23 @@ def test_samples_travel_to_other_processes(root):
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(sample.read_image))(), sample.read_image())
 
 
-def test_an_image_without_labels_is_left_out(root):
-    (root / "labels" / "scene_0003.png").unlink()
+def test_images_without_labels_are_left_out_and_counted(root, caplog):
+    caplog.set_level("INFO", logger="neuralfactors")
+    ImageFolder(root)
+    assert caplog.messages == []
+    for name in ("scene_0003.png", "scene_0005.png"):
+        (root / "labels" / name).unlink()
     shutil.rmtree(root / "splits")
-    assert len(ImageFolder(root)) == 9
+    assert len(ImageFolder(root)) == 8
+    assert caplog.messages == [f"2 of 10 images in {root / 'images'} have no label map and are left out"]
+
+
+def name_twice(root):
+    (root / "splits" / "test.txt").write_text("scene_0001\nscene_0000\n scene_0001\n")
+
+
+def break_encoding(root):
+    (root / "splits" / "test.txt").write_text("scène\n", encoding="latin-1")
 
 
 def break_size(root):
@@ -108,6 +121,8 @@ def break_index(root):
         (lambda root: (root / "images" / "scene_0002.png").unlink(), "scene_0002.png is a label map without an image"),
         (lambda root: [path.unlink() for path in (root / "labels").iterdir()], "labels holds no label map"),
         (lambda root: (root / "splits" / "test.txt").write_text("cow"), "test.txt names cow, which has no label map"),
+        (name_twice, "test.txt names scene_0001 more than once"),
+        (break_encoding, "test.txt is not a text in UTF-8"),
         (lambda root: (root / "splits" / "test.txt").unlink(), "there is no split 'test' in .*; there are train, val"),
         (lambda root: (root / "images" / "scene_0001.jpg").write_text(""), "scene_0001.png have one name"),
         (break_size, r"scene_0000.png is 40 × 30, but the image is 4 × 3"),

@@ -42,6 +42,15 @@ def test_floats_by_their_range(tmp_path):
     assert read_image(tmp_path / "a.tiff")[0, :, 0].tolist() == [0, 64, 255]
 
 
+def test_values_that_are_not_finite_are_black_and_leave_the_others(tmp_path):
+    values = np.array([[-1.0, np.nan, 0.0, np.inf, 3.0, -np.inf]], dtype=np.float32)
+    Image.fromarray(values).save(tmp_path / "a.tiff")
+    assert read_image(tmp_path / "a.tiff")[0, :, 0].tolist() == [0, 0, 64, 0, 255, 0]
+    Image.fromarray(np.full((2, 3), np.nan, dtype=np.float32)).save(tmp_path / "b.tiff")
+    with pytest.raises(ValueError, match=r"b\.tiff has no pixel with a finite value"):
+        read_image(tmp_path / "b.tiff")
+
+
 def test_transparency_is_laid_on_white(tmp_path):
     pixels = np.array([[[10, 20, 30, 255], [10, 20, 30, 0]]], dtype=np.uint8)
     Image.fromarray(pixels).save(tmp_path / "a.png")

@@ -45,6 +45,9 @@ def metrics_of(confusion, random):
 
 def write_map(path, labels, colors):
     path.parent.mkdir(parents=True, exist_ok=True)
+    if len(colors) > 255:  # 16 bits of grey, in which 65535 is void
+        Image.fromarray(labels.astype(np.uint16)).save(path)
+        return
     picture = Image.fromarray(labels.astype(np.uint8))
     # All 256 colours: with fewer, the file has fewer bits a pixel, too few for 255, which is void.
     picture.putpalette([value for color in colors for value in color] + [0, 0, 0] * (256 - len(colors)))
@@ -90,7 +93,7 @@ def write_row(folder, row, names, truths, colors, random, strength):
     if row != "unary":
         write_json(folder / "interactions.json", {"labels": names, "table": table.tolist()})
     for name, truth in truths.items():
-        predicted = np.where(truth == 255, 0, truth)
+        predicted = np.where(truth >= n, 0, truth)
         wrong = random.random(truth.shape) < 0.5 / strength
         write_map(folder / "predictions" / f"{name}.png", np.where(wrong, (predicted + 1) % n, predicted), colors)
 
@@ -124,7 +127,7 @@ def make_run(tmp_path):
         truths = {}
         for name in ("first", "second"):
             truth = np.repeat(np.arange(40)[:, None] * len(names) // 40, 60, axis=1)
-            truth[:4, :4] = 255  # void
+            truth[:4, :4] = 255 if len(names) <= 255 else 65535  # void
             truths[name] = truth
             (run / "examples").mkdir(exist_ok=True)
             noise = random.integers(0, 255, (40, 60, 3)).astype(np.uint8)
@@ -149,7 +152,7 @@ def make_comparison(make_run, tmp_path):
             write_json(run / "run.json", {**read_json(run / "run.json"), "seed": seed})
             for path in run.glob("rows/*/metrics.json"):
                 metrics = read_json(path)
-                figures = {key: metrics[key] + shift for key in ("pixel", "class_mean")}
+                figures = {key: metrics[key] + shift for key in ("pixel", "class_mean", "mean_iou")}
                 per_class = [value + shift for value in metrics["per_class"]]
                 ablation = {**metrics["ablation"], "joint": figures}
                 write_json(path, {**metrics, **figures, "per_class": per_class, "ablation": ablation})

@@ -1,14 +1,18 @@
+import base64
 import json
 import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from io import BytesIO
 
 import numpy as np
 import pytest
 from PIL import Image
 
 from neuralfactors.report import write_report
+from neuralfactors.report.pictures import palette
+from neuralfactors.report.run import ClassInfo
 
 from .conftest import MSRC21, ROWS, read_json, write_json
 
@@ -62,6 +66,37 @@ def test_table_holds_ours_the_papers_and_the_difference(make_run):
             assert cells[row, "pixel-difference"] == signed(metrics["pixel"] - PAPER_PIXEL[row])
     assert cells["int+lin-dagger", "class_mean-paper"] == "51.7"
     assert cells["3-layer", "class_mean-paper"] == "65.1"
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "The rows were evaluated on 2 images of the split test."),
+        ({"split": "val", "n_images": 1}, "The rows were evaluated on 1 image of the split val."),
+        ({"split": None, "n_images": "few"}, "The rows were evaluated on images of a split that was not recorded."),
+    ],
+)
+def test_images_of_the_evaluation_are_named(make_run, changes, sentence):
+    run = make_run()
+    for path in run.glob("rows/*/metrics.json"):
+        write_json(path, {**read_json(path), **changes})
+    page = report(run)
+    assert f'<p id="evaluated-on">{sentence}</p>' in page
+    assert "test images" not in page
+
+
+def test_rows_evaluated_on_different_images_are_told_apart(make_run):
+    run = make_run(rows=("unary", "SGD", "int+nrl"))
+    path = run / "rows/SGD/metrics.json"
+    write_json(path, {**read_json(path), "split": "val"})
+    told = "unary, int+nrl on 2 images of the split test; SGD on 2 images of the split val"
+    assert f"The rows were not evaluated on the same images: {told}." in report(run)
+
+
+def test_nothing_evaluated_is_not_said_to_be(make_run):
+    run = make_run(rows=("SGD",))
+    (run / "rows/SGD/metrics.json").unlink()
+    assert "evaluated-on" not in report(run)
 
 
 def test_every_class_stands_beside_the_paper(make_run):
@@ -170,6 +205,27 @@ def test_examples_go_from_gain_to_loss_and_say_so(make_run):
     counted = truth != 255
     right = 100 * (half == truth)[counted].mean()
     assert heads == [("second", "better", signed(100 - right)), ("first", "worse", signed(right - 100))]
+
+
+@pytest.mark.parametrize("n_classes", [255, 256, 300])
+def test_examples_of_many_classes(make_run, n_classes):
+    run = make_run(names=[f"class {k}" for k in range(n_classes)], rows=("SGD", "int+nrl"))
+    page = report(run)
+    assert 'id="problems"' not in page
+    assert page.count('class="example"') == 2
+    palette = json.loads(re.search(r'id="viewer-data">(.*?)</script>', page).group(1))["palette"]
+    colors = {tuple(color): label for label, color in enumerate(palette)}
+    assert len(colors) == n_classes + 1
+    (uri,) = re.findall(r'src="data:image/png;base64,([^"]*)"[^>]* alt="true labels for first"', page)
+    shown = np.asarray(Image.open(BytesIO(base64.b64decode(uri))).convert("RGB"))
+    truth = np.asarray(Image.open(run / "examples/first.png"))
+    labels = np.array([[colors[tuple(color)] for color in line] for line in shown.tolist()])
+    np.testing.assert_array_equal(labels, np.minimum(truth, n_classes))
+
+
+def test_colours_of_a_palette_all_differ():
+    infos = [ClassInfo(str(k), (255, 255, 250)) for k in range(600)]
+    assert len(set(palette(infos))) == 601
 
 
 def test_page_is_whole_and_needs_nothing_from_elsewhere(make_run):

@@ -26,16 +26,19 @@ def test_means_and_spreads_stand_beside_the_paper(make_comparison):
     for row in ROWS:
         pixels = values(run, row, "pixel")
         assert cells[row, "pixel"] == f"{statistics.fmean(pixels):.1f}± {statistics.stdev(pixels):.1f}"
+        iou = values(run, row, "mean_iou")
+        assert cells[row, "mean_iou"] == f"{statistics.fmean(iou):.1f}± {statistics.stdev(iou):.1f}"
     assert cells["SGD", "pixel-difference"] == signed(statistics.fmean(values(run, "SGD", "pixel")) - 59.2)
     assert "means over 3 seeds" in page
     assert page.count('class="whisker"') == 2 * len(ROWS)
 
 
-def test_everything_else_is_of_the_first_seed(make_comparison):
+def test_what_lies_below_the_results_is_of_the_first_seed(make_comparison):
     run = make_comparison()
     page = write_report(run).read_text(encoding="utf-8")
+    assert "Epochs and seconds, and the figures in the sections below, are from one seed" in page
     first = write_report(run / "seed-0").read_text(encoding="utf-8")
-    for section in ("confusion", "curves", "examples", "interactions"):
+    for section in ("classes", "confusion", "curves", "synergy", "examples", "interactions", "timings"):
         parts = [re.search(rf'<section id="{section}".*?</section>', text, re.S).group() for text in (page, first)]
         assert parts[0] == parts[1]
 
@@ -96,6 +99,14 @@ def test_figures_hold_every_seed(make_comparison):
     joint = [ablation["joint"]["pixel"] for ablation in values(run, "int+lin-dagger", "ablation")]
     assert row["ablation"]["joint"]["pixel"] == pytest.approx(statistics.fmean(joint))
     assert row["pixel_difference"] == pytest.approx(row["pixel"] - 69.2)
+    assert (figures["split"], figures["n_images"]) == ("test", 2)
+
+
+def test_figures_of_nothing_evaluated(make_run):
+    run = make_run(rows=("SGD",))
+    (run / "rows/SGD/metrics.json").unlink()
+    figures = comparison_figures(run)
+    assert (figures["split"], figures["n_images"]) == (None, None)
 
 
 @pytest.mark.parametrize(

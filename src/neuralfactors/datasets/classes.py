@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import colorsys
+import re
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +13,9 @@ from numpy.typing import NDArray
 
 VOID = -1  # the label of a pixel that has none
 VOID_NAMES = ("void", "ignore", "unlabelled", "unlabeled")
+MAX_INDEX = 65535  # label maps have at most 16 bits a pixel
+# Numbers joined by commas or begun by a bracket, as in "sky (0, 0, 255)": a colour, not a part of the name.
+COLOUR_IN_NAME = re.compile(r"\d ?[,;] ?\d|[(\[{] ?\d+ \d|\d \d+ ?[,;]$")
 
 Colour = tuple[int, int, int]
 
@@ -51,7 +55,7 @@ class Classes:
     def read(cls, path: Path, void: Collection[str] = ()) -> Classes:
         """The classes of a file with a line ``index name [R G B]`` for each; ``#`` begins a comment."""
         try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()  # editors may begin it with a mark
+            lines = read_utf8(path).splitlines()
         except FileNotFoundError:
             raise ValueError(f"{path} is missing: it names the classes, one line 'index name [R G B]' each") from None
         entries = []
@@ -160,18 +164,37 @@ def spaced_colours(n: int) -> list[Colour]:
     return [(round(255 * r), round(255 * g), round(255 * b)) for r, g, b in shades]
 
 
+def read_utf8(path: Path) -> str:
+    """The text of a file in UTF-8; ValueError, which names the file, where it is in another encoding."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # editors may begin it with a mark
+    except UnicodeDecodeError:
+        text = "\0"
+    if "\0" in text:  # UTF-16 without a mark passes for UTF-8 with zeros
+        raise ValueError(f"{path} is not a text in UTF-8: save it in that encoding")
+    return text
+
+
 def _parse(words: list[str], place: str) -> ClassEntry:
     numbers = [word.isdecimal() for word in words]
     coloured = len(words) >= 5 and all(numbers[-3:])
-    if not numbers[0] or len(words) < 2 or (len(words) > 2 and numbers[-1] and not coloured):
+    unfinished = len(words) > 2 and all(numbers[-2:]) and not coloured  # one number may end a name, as in "car 2"
+    if not numbers[0] or len(words) < 2 or unfinished:
         raise ValueError(f"{place}: expected 'index name [R G B]', got {' '.join(words)!r}")
+    name = " ".join(words[1:-3] if coloured else words[1:])
+    if COLOUR_IN_NAME.search(name):
+        raise ValueError(
+            f"{place}: expected 'index name [R G B]' with only spaces between the numbers, got {' '.join(words)!r}"
+        )
+    if int(words[0]) > MAX_INDEX:
+        raise ValueError(f"{place}: an index is at most {MAX_INDEX}, got {words[0]}")
     colour = None
     if coloured:
         r, g, b = (int(word) for word in words[-3:])
         if max(r, g, b) > 255:
             raise ValueError(f"{place}: a colour is three numbers up to 255, got {(r, g, b)}")
         colour = (r, g, b)
-    return ClassEntry(int(words[0]), " ".join(words[1:-3] if coloured else words[1:]), colour)
+    return ClassEntry(int(words[0]), name, colour)
 
 
 def _code(colours: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from PIL import Image
 from scipy.io import loadmat
 from scipy.io.matlab import MatReadError
 
-from neuralfactors.datasets.classes import ClassEntry, Classes, spaced_colours
+from neuralfactors.datasets.classes import ClassEntry, Classes, read_utf8, spaced_colours
+from neuralfactors.datasets.folder import check_split
 from neuralfactors.datasets.images import read_image, read_labels, write_label_map
 
 # (name, colour) by index, as in the documents that come with the sets; the order is that of their benchmarks.
@@ -49,7 +51,8 @@ def convert_msrc21(source: str | os.PathLike[str], target: str | os.PathLike[str
     for split, file in (("train", "Train.txt"), ("val", "Validation.txt"), ("test", "Test.txt")):
         found = next((p for p in (source / file, source / "TextonBoostSplits" / file) if p.exists()), None)
         if found:
-            splits[split] = [Path(line).stem for line in found.read_text(encoding="utf-8").split()]
+            splits[split] = [Path(line).stem for line in read_utf8(found).split()]
+            check_split(splits[split], maps, found, source / "GroundTruth")
     return write_folder(target, pairs, classes, splits)
 
 
@@ -94,7 +97,7 @@ def convert_siftflow(source: str | os.PathLike[str], target: str | os.PathLike[s
     listed = next((p for p in (source / "TestSet1.txt", source / "TestSet.txt") if p.exists()), None)
     if listed:
         # Written on Windows: the separators are backslashes.
-        test = {line.replace("\\", "/").split("/")[-1].rsplit(".", 1)[0] for line in listed.read_text().split()}
+        test = {line.replace("\\", "/").split("/")[-1].rsplit(".", 1)[0] for line in read_utf8(listed).split()}
         splits = {"train": sorted(maps.keys() - test), "test": sorted(maps.keys() & test)}
     return write_folder(target, pairs, classes, splits)
 
@@ -110,7 +113,7 @@ def write_folder(
     Parameters
     ----------
     target : path
-        Made if need be, and refused where it already holds something.
+        Made if need be, and refused where it already holds something. Where writing fails, it is left as it was.
     pairs : iterable of (name, path of the picture, class indices)
     classes : Classes
     splits : mapping from a split to names
@@ -118,23 +121,37 @@ def write_folder(
     target = Path(target)
     if target.exists() and any(target.iterdir()):
         raise ValueError(f"{target} is not empty")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Where files may be made, and on the same disk, so that what is whole is moved there in an instant.
+    around = target if target.exists() else target.parent
+    with tempfile.TemporaryDirectory(dir=around, prefix=f".{target.name}.") as made:
+        place = Path(made)
+        count = _write_pairs(place, pairs, classes)
+        classes.write(place / "classes.txt")
+        for split, names in splits.items():
+            (place / "splits").mkdir(exist_ok=True)
+            (place / "splits" / f"{split}.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        target.mkdir(exist_ok=True)
+        for part in sorted(place.iterdir(), key=Path.is_file):  # last classes.txt, without which nothing is a set
+            part.rename(target / part.name)
+    return count
+
+
+def _write_pairs(place: Path, pairs: Iterable[Pair], classes: Classes) -> int:
     for part in ("images", "labels"):
-        (target / part).mkdir(parents=True, exist_ok=True)
+        (place / part).mkdir()
     palette = np.zeros((256, 3), dtype=np.uint8)
     for entry in classes.entries:
-        palette[entry.index] = entry.colour or (0, 0, 0)
+        if entry.index < len(palette):
+            palette[entry.index] = entry.colour or (0, 0, 0)
     count = 0
     for name, picture, indices in pairs:
         if picture.suffix.lower() in (".jpg", ".jpeg", ".png", ".webp") and picture.exists():
-            shutil.copyfile(picture, target / "images" / f"{name}{picture.suffix.lower()}")
+            shutil.copyfile(picture, place / "images" / f"{name}{picture.suffix.lower()}")
         else:
-            Image.fromarray(read_image(picture)).save(target / "images" / f"{name}.png")
-        write_label_map(target / "labels" / f"{name}.png", indices, palette)
+            Image.fromarray(read_image(picture)).save(place / "images" / f"{name}.png")
+        write_label_map(place / "labels" / f"{name}.png", indices, palette)
         count += 1
-    classes.write(target / "classes.txt")
-    for split, names in splits.items():
-        (target / "splits").mkdir(exist_ok=True)
-        (target / "splits" / f"{split}.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
     return count
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +12,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from neuralfactors.datasets.classes import Classes
+from neuralfactors.datasets.classes import Classes, read_utf8
 from neuralfactors.datasets.images import SUFFIXES, image_shape, read_image, read_labels
 
 RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -108,18 +110,29 @@ class ImageFolder:
             raise ValueError(f"{labels[alone[0]]} is a label map without an image in {self.root / 'images'}")
         if not labels:
             raise ValueError(f"{self.root / 'labels'} holds no label map")
+        if len(images) > len(labels):
+            n_alone, place = len(images) - len(labels), self.root / "images"
+            logger.info("%d of %d images in %s have no label map and are left out", n_alone, len(images), place)
         return {name: Sample(name, images[name], labels[name], self.classes) for name in sorted(labels)}
 
     def _read_splits(self) -> dict[str, list[str]]:
         splits = {}
         for path in sorted((self.root / "splits").glob("*.txt")):
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-            names = [line.strip() for line in lines if line.strip()]
-            for name in names:
-                if name not in self._samples:
-                    raise ValueError(f"{path} names {name}, which has no label map in {self.root / 'labels'}")
+            names = [line.strip() for line in read_utf8(path).splitlines() if line.strip()]
+            check_split(names, self._samples, path, self.root / "labels")
             splits[path.stem] = names
         return splits
+
+
+def check_split(names: Sequence[str], known: Collection[str], path: Path, labels: Path) -> None:
+    """Refuse the split in the file `path` if it names an image twice, or one that is not `known` from `labels`."""
+    seen: set[str] = set()
+    for name in names:
+        if name not in known:
+            raise ValueError(f"{path} names {name}, which has no label map in {labels}")
+        if name in seen:
+            raise ValueError(f"{path} names {name} more than once")
+        seen.add(name)
 
 
 def random_split(names: Sequence[str], shares: Mapping[str, float], random_state: int = 0) -> dict[str, list[str]]:

@@ -21,7 +21,7 @@ def read_image(path: Path) -> NDArray[np.uint8]:
     """The picture (H, W, 3) in a file: RGB, 8 bits, upright as its EXIF orientation says, transparency on white."""
     picture = _open(path)
     if picture.mode.startswith("I") or picture.mode == "F":
-        return np.repeat(_to_bytes(np.asarray(picture))[..., None], 3, axis=2)
+        return np.repeat(_to_bytes(np.asarray(picture), path)[..., None], 3, axis=2)
     if picture.has_transparency_data:
         layer = picture.convert("RGBA")
         picture = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
@@ -99,10 +99,15 @@ def _open(path: Path) -> Image.Image:
         raise ValueError(f"{path} cannot be read as an image: {error}") from error
 
 
-def _to_bytes(values: NDArray[np.generic]) -> NDArray[np.uint8]:
-    # More than 8 bits: 16-bit integers by their full range; wider ones and floats by the range they use.
+def _to_bytes(values: NDArray[np.generic], path: Path) -> NDArray[np.uint8]:
+    # More than 8 bits: 16-bit integers by their full range; wider ones and floats by the range they use. Pixels that
+    # are no number, or infinite, are black: they must not decide how the others look.
     numbers = values.astype(np.float64)
     if values.dtype.kind in "iu" and numbers.min(initial=0) >= 0 and numbers.max(initial=0) <= 65535:
         return np.rint(numbers / 257).astype(np.uint8)
-    low, high = float(numbers.min()), float(numbers.max())
-    return np.rint((numbers - low) * (255 / max(high - low, 1e-300))).astype(np.uint8)
+    finite = np.isfinite(numbers)
+    if not finite.any():
+        raise ValueError(f"{path} has no pixel with a finite value")
+    low, high = float(numbers[finite].min()), float(numbers[finite].max())
+    shades = (np.where(finite, numbers, low) - low) * (255 / max(high - low, 1e-300))
+    return np.rint(shades).astype(np.uint8)

@@ -13,7 +13,7 @@ from neuralfactors.experiment.folder import write_json
 from neuralfactors.segmentation import LabelledGraphs, Segmenter
 
 MAX_SIDE = 400
-VOID_INDEX = 255  # of pixels without label; the others have the number of their class in run.json
+VOID_INDICES = (255, 65535)  # of pixels without label, in 8 and 16 bits; the others have the number of their class
 EXAMPLES_FILE = "examples.json"
 
 
@@ -48,12 +48,13 @@ def chosen(n_images: int, n_examples: int) -> list[int]:
 
 def _write_map(path: Path, labels: NDArray[np.int64], palette: NDArray[np.uint8]) -> None:
     colours = np.zeros((256, 3), dtype=np.uint8)
-    colours[: len(palette)] = palette
-    indices = np.where(labels < 0, VOID_INDEX, labels).astype(np.uint8)
+    colours[: len(palette)] = palette[: len(colours)]
+    void = VOID_INDICES[len(palette) > VOID_INDICES[0]]
+    indices = np.where(labels < 0, void, labels).astype(np.uint16)
     write_label_map(path, np.asarray(_small(indices, Image.Resampling.NEAREST)), colours)
 
 
-def _small(values: NDArray[np.uint8], method: Image.Resampling) -> Image.Image:
+def _small(values: NDArray[np.uint8] | NDArray[np.uint16], method: Image.Resampling) -> Image.Image:
     picture = Image.fromarray(values)
     share = MAX_SIDE / max(picture.size)
     if share >= 1:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from neuralfactors.report.published import VARIANTS, Figures, Published
-from neuralfactors.report.run import Row, Run, deviation, mean, number
+from neuralfactors.report.run import ACCURACIES, Metrics, Row, Run, deviation, mean, number
 
 STRONG = 10.0  # points of difference that are shaded fully
 
@@ -49,6 +49,7 @@ class Line:
     row: Row | None
     pixel: Cell
     class_mean: Cell
+    mean_iou: Cell
     subset: str = ""  # of the training images that it learnt from, where that is not all of them
 
 
@@ -62,12 +63,29 @@ def lines(run: Run, paper: Published) -> list[Line]:
         row, source = run.row(folder), known.get(folder) or run.row(folder)
         figures = paper.rows.get(folder)
         assert source is not None
-        pixel, class_mean = (
-            _cell(run.by_seed(folder, key), getattr(figures, key, None)) for key in ("pixel", "class_mean")
+        pixel, class_mean, mean_iou = (
+            _cell(run.by_seed(folder, key), getattr(figures, key, None)) for key in ACCURACIES
         )
         described = (folder, source.name, source.training, source.description)
-        found.append(Line(*described, row, pixel, class_mean, _subset(run, row)))
+        found.append(Line(*described, row, pixel, class_mean, mean_iou, _subset(run, row)))
     return found
+
+
+def evaluated_on(run: Run) -> str:
+    """A sentence about the images that the figures are of; empty where nothing was evaluated."""
+    groups: dict[str, list[str]] = {}
+    for row in run.rows:
+        if row.metrics:
+            groups.setdefault(_told_images(row.metrics), []).append(row.name)
+    if len(groups) < 2:
+        return "".join(f"The rows were evaluated on {images}." for images in groups)
+    told = "; ".join(f"{', '.join(names)} on {images}" for images, names in groups.items())
+    return f"The rows were not evaluated on the same images: {told}."
+
+
+def _told_images(metrics: Metrics) -> str:
+    number_of = {None: "images", 1: "1 image"}.get(metrics.n_images, f"{metrics.n_images} images")
+    return f"{number_of} of {f'the split {metrics.split}' if metrics.split else 'a split that was not recorded'}"
 
 
 def _subset(run: Run, row: Row | None) -> str:

@@ -15,6 +15,7 @@ from neuralfactors.report.run import ACCURACIES, Run, deviation, mean
 def comparison_figures(folder: str | os.PathLike[str]) -> dict[str, Any]:
     """Every row of the run or comparison in `folder` with its figures over the seeds and the paper's, for JSON."""
     run = read_run(folder)
+    evaluated = next((row.metrics for row in run.rows if row.metrics), None)
     paper = published(run.text("preset"), run.text("features"))
     rows = [
         {
@@ -36,6 +37,8 @@ def comparison_figures(folder: str | os.PathLike[str]) -> dict[str, Any]:
         "options": run.table("settings").get("features", {}),
         "mirror": bool(run.table("settings").get("mirror", False)),
         "n_train": training_images(run),
+        "split": evaluated.split if evaluated else None,
+        "n_images": evaluated.n_images if evaluated else None,
         "rows": rows,
         "problems": run.problems,
     }

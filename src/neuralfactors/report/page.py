@@ -70,6 +70,7 @@ def _context(run: Run) -> dict[str, Any]:
         "paper": paper,
         "paper_title": PAPER,
         "lines": lines,
+        "evaluated_on": comparison.evaluated_on(run),
         "slots": slots,
         "best": comparison.best_row(run),
         "findings": findings(run, paper),

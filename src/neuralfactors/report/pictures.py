@@ -19,6 +19,7 @@ VOID_COLORS = ((20, 20, 24), (236, 236, 240), (128, 128, 128))
 BASELINE, IMPROVED = "SGD", "int+nrl"  # the paper's pictures compare these two
 
 Color = tuple[int, int, int]
+Labels = NDArray[np.uint16]  # (H, W)
 
 
 @dataclass(frozen=True)
@@ -50,12 +51,17 @@ def palette(classes: Sequence[ClassInfo]) -> list[Color]:
     """Colour of each label, and last of void; those that occur twice are changed a little, so that each names one."""
     taken = np.array([info.color for info in classes]).reshape(-1, 3)
     void = max(VOID_COLORS, key=lambda color: np.abs(taken - color).sum(axis=1).min(initial=1000))
-    chosen: list[Color] = []
+    chosen: dict[Color, None] = {}
     for color in [*(info.color for info in classes), void]:
         while color in chosen:
-            color = (color[0], color[1], (color[2] + 1) % 256)
-        chosen.append(color)
-    return chosen
+            color = _next(color)
+        chosen[color] = None
+    return list(chosen)
+
+
+def _next(color: Color) -> Color:
+    code = (color[0] << 16 | color[1] << 8 | color[2]) + 1
+    return (code >> 16 & 255, code >> 8 & 255, code & 255)
 
 
 def shown_examples(run: Run) -> list[Shown]:
@@ -83,7 +89,7 @@ def _show(example: Example, run: Run, colors: list[Color]) -> Shown | None:
     return Shown(example.name, size, image, tuple(layers), gain)
 
 
-def _prediction(example: Example, row: Row, size: tuple[int, int], run: Run) -> NDArray[np.uint8] | None:
+def _prediction(example: Example, row: Row, size: tuple[int, int], run: Run) -> Labels | None:
     path = row.predictions / f"{example.name}.png"
     if not path.resolve().is_relative_to(run.folder.resolve()):
         return None
@@ -111,10 +117,10 @@ def _read_image(path: Path) -> tuple[str, tuple[int, int]]:
     return _uri(written.getvalue(), "image/jpeg"), picture.size
 
 
-def _read_map(path: Path, size: tuple[int, int], n_labels: int) -> NDArray[np.uint8]:
-    """Labels (H, W) of an index PNG, at the size of the picture; n_labels is void."""
+def _read_map(path: Path, size: tuple[int, int], n_labels: int) -> Labels:
+    """Labels of an index PNG, at the size of the picture; n_labels is void."""
     with Image.open(path) as opened:
-        if opened.mode not in ("P", "L", "1"):
+        if opened.mode not in ("P", "L", "1", "I;16"):
             raise ValueError(f"{path.name} must be an index map of one channel, got the mode {opened.mode}")
         picture = opened.copy()
     across, down = size[0] / picture.width, size[1] / picture.height
@@ -122,19 +128,21 @@ def _read_map(path: Path, size: tuple[int, int], n_labels: int) -> NDArray[np.ui
         raise ValueError(f"{path.name} is {picture.width}×{picture.height}, which is not the shape of the picture")
     if picture.size != size:
         picture = picture.resize(size, Image.Resampling.NEAREST)
-    labels = np.asarray(picture, dtype=np.uint8)
-    return np.where(labels < n_labels, labels, n_labels).astype(np.uint8)
+    return np.minimum(np.asarray(picture, dtype=np.uint16), np.uint16(n_labels))
 
 
-def _map_uri(labels: NDArray[np.uint8], colors: list[Color]) -> str:
-    picture = Image.fromarray(labels)
-    picture.putpalette([value for color in colors for value in color])
+def _map_uri(labels: Labels, colors: list[Color]) -> str:
+    if len(colors) > 256:  # no palette holds them
+        picture = Image.fromarray(np.array(colors, dtype=np.uint8)[labels])
+    else:
+        picture = Image.fromarray(labels.astype(np.uint8))
+        picture.putpalette([value for color in colors for value in color])
     written = io.BytesIO()
     picture.save(written, "PNG", optimize=True)
     return _uri(written.getvalue(), "image/png")
 
 
-def _accuracy(truth: NDArray[np.uint8], predicted: NDArray[np.uint8], run: Run) -> float | None:
+def _accuracy(truth: Labels, predicted: Labels, run: Run) -> float | None:
     counted = truth < len(run.classes)
     return 100.0 * float((truth == predicted)[counted].mean()) if counted.any() else None
 

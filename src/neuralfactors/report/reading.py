@@ -212,10 +212,10 @@ def _read_metrics(path: Path, run: Run, *, optional: bool) -> Metrics | None:
     if not isinstance(listed, list) or len(listed) != len(run.classes):
         run.problems.append(f"{path.relative_to(run.folder).as_posix()} has no accuracy for each class")
         listed = [None] * len(run.classes)
-    ablation = values.get("ablation")
+    ablation, split = values.get("ablation"), values.get("split")
     n_images = number(values.get("n_images"))
     return Metrics(
-        split=str(values.get("split", "test")),
+        split=split if isinstance(split, str) and split else None,
         pixel=number(values.get("pixel")),
         class_mean=number(values.get("class_mean")),
         mean_iou=number(values.get("mean_iou")),

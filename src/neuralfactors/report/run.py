@@ -26,9 +26,9 @@ class ClassInfo:
 
 @dataclass(frozen=True)
 class Metrics:
-    """Figures of a row on the test images, in percent; None where the file has no usable value."""
+    """Figures of a row on the images of a split, in percent; None where the file has no usable value."""
 
-    split: str
+    split: str | None
     pixel: float | None
     class_mean: float | None
     mean_iou: float | None

@@ -108,7 +108,7 @@ async function pixelsOf(image) {
 
 async function labelsOf(image) {
   const { data, width, height } = await pixelsOf(image);
-  const labels = new Uint8Array(width * height);
+  const labels = new Uint16Array(width * height);
   for (let k = 0; k < labels.length; k++) {
     labels[k] = labelOf.get((data[4 * k] << 16) | (data[4 * k + 1] << 8) | data[4 * k + 2]) ?? VOID;
   }
