@@ -146,6 +146,38 @@ def test_rowwise_models_are_told_from_those_that_mix_rows():
     assert not FactorModel(nn.Sequential(nn.BatchNorm1d(4), nn.Linear(4, 3)), None, 3).rowwise
 
 
+class Own(nn.Tanh):
+    """Nobody knows what the `forward` of such a module does."""
+
+
+def with_hook():
+    layer = nn.Linear(4, 3)
+    layer.register_forward_hook(lambda _module, _inputs, output: output - output.mean(dim=0))
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("factor", "trusted"),
+    [
+        (nn.Sequential(nn.Linear(4, 5), nn.LayerNorm(5), nn.PReLU(), nn.Linear(5, 3)), True),
+        (nn.Sequential(nn.Sequential(Factor(4, 5, hidden=(2,))), nn.Identity(), nn.Linear(5, 3)), True),
+        (Factor(4, 3, hidden=(2, 2), activation=nn.SELU, dropout=0.5), True),
+        (nn.Sequential(nn.Linear(4, 3), nn.LayerNorm((6, 3))), False),
+        (nn.Sequential(nn.Linear(4, 3), nn.Softmax(dim=0)), False),
+        (nn.Sequential(nn.Linear(4, 3), nn.RReLU()), False),
+        (nn.Sequential(nn.Linear(4, 3), Own()), False),
+        (with_hook(), False),
+        (Factor(4, 3, hidden=(2,), activation=nn.RReLU), False),
+        (Factor(4, 3, hidden=(2,), activation=Own), False),
+        (Factor(4, 3, hidden=(2,), activation=lambda: nn.Linear(2, 2)), False),
+        (type("Mine", (Factor,), {})(4, 3), False),
+    ],
+)
+def test_only_known_modules_are_trusted_to_be_rowwise(factor, trusted):
+    assert FactorModel(factor, None, 3).rowwise is trusted
+    assert FactorModel(nn.Linear(4, 3), factor, 3).rowwise is trusted
+
+
 def test_model_without_interactions_gives_zeros():
     assert FactorModel(Factor(4, 3), None, 3)(batch()).interaction.abs().sum() == 0
 

@@ -121,6 +121,12 @@ def test_bad_labels_are_refused(y, message):
         check_labels(y, 3)
 
 
+def test_a_graph_without_nodes_has_no_labels():
+    assert check_labels([], 0).dtype == np.int64
+    with pytest.raises(ValueError, match=r"expected shape \(1,\), got \(0,\)"):
+        check_labels([], 1)
+
+
 def test_from_networkx():
     source = networkx.Graph()
     source.add_node("a", x=[1.0, 2.0], y=1)

@@ -10,10 +10,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from neuralfactors.graph import GraphBatch
-from neuralfactors.layers import Dropout, Workspace, activate, draw_masks, join_ones, joined, make_hidden, stages
+from neuralfactors.layers import Workspace, activate, draw_masks, join_ones, joined, make_hidden, stages
 from neuralfactors.potentials import Potentials
 
 FORWARD_ROWS = 512  # at a time without gradient, so that what lies between the layers stays in the processor's cache
+
+# Activations that treat every number by itself and take no chances.
+ELEMENTWISE = (
+    nn.CELU, nn.ELU, nn.GELU, nn.Hardshrink, nn.Hardsigmoid, nn.Hardswish, nn.Hardtanh, nn.Identity, nn.LeakyReLU,
+    nn.LogSigmoid, nn.Mish, nn.PReLU, nn.ReLU, nn.ReLU6, nn.SELU, nn.SiLU, nn.Sigmoid, nn.Softplus, nn.Softshrink,
+    nn.Softsign, nn.Tanh, nn.Tanhshrink, nn.Threshold,
+)  # fmt: skip
 
 
 class Factor(nn.Module):
@@ -133,6 +140,9 @@ class Factor(nn.Module):
 class FactorModel(nn.Module):
     """A unary and an interaction factor applied to a batch: GraphBatch in, Potentials out.
 
+    Training is faster where both are `Factor`, or made of torch's linear layers and activations only: what is not known
+    to compute every row by itself goes through autograd as a whole.
+
     Parameters
     ----------
     unary : nn.Module
@@ -195,18 +205,34 @@ class FactorModel(nn.Module):
 
     @property
     def rowwise(self) -> bool:
-        """Whether rows do not meet, nor chance divide them: some rows may then be computed without the others."""
-        mixing = (nn.modules.dropout._DropoutNd, nn.modules.batchnorm._BatchNorm)
-        return not any(
-            isinstance(module, mixing) and not (isinstance(factor, Factor) and isinstance(module, Dropout))
-            for factor in (self.unary, self.interaction)
-            for module in (() if factor is None else factor.modules())
-        )
+        """Whether rows are known not to meet, nor chance to divide them: some may then be computed without the others.
+
+        A module of unknown type may do anything in its `forward`, so that only torch's own layers are trusted.
+        """
+        return all(_is_rowwise(factor) for factor in (self.unary, self.interaction) if factor is not None)
 
     @staticmethod
     def _check(values: Tensor, expected: tuple[int, int], name: str) -> None:
         if values.shape != expected:
             raise ValueError(f"the {name} factor must give values of shape {expected}, got {tuple(values.shape)}")
+
+
+def _is_rowwise(factor: nn.Module) -> bool:
+    if type(factor) is not Factor:
+        return all(_is_known(module) for module in factor.modules())
+    # What dropout has dropped here is known; see `evaluate`. An activation may have been given by the user.
+    layers = stages(factor.hidden)
+    activations = [layer.activation for layer in layers]
+    known = all(map(_is_known, [factor, *activations, *(layer.linear for layer in layers)]))
+    return known and all(type(activation) in ELEMENTWISE for activation in activations)
+
+
+def _is_known(module: nn.Module) -> bool:
+    if module._forward_hooks or module._forward_pre_hooks:
+        return False
+    if type(module) is nn.LayerNorm:
+        return len(module.normalized_shape) == 1  # with two, its means are over rows as well
+    return type(module) in (Factor, nn.Sequential, nn.Linear, *ELEMENTWISE)
 
 
 def _gradient(parameter: Tensor) -> Tensor:

@@ -234,7 +234,7 @@ def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int6
     labels = np.asarray(y)
     if labels.shape != (n_nodes,):
         raise ValueError(f"{name} needs one label per node: expected shape ({n_nodes},), got {labels.shape}")
-    if labels.dtype.kind not in "iub":
+    if labels.size and labels.dtype.kind not in "iub":  # an empty list has no type of its own
         raise ValueError(f"{name} must hold integers, got dtype {labels.dtype}")
     labels = labels.astype(np.int64, copy=False)
     if labels.size and labels.min() < VOID:

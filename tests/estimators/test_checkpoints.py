@@ -1,14 +1,17 @@
 """Checkpoints: a run that was killed or interrupted ends with the same bits as one that was not."""
 
+import copy
 import os
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
 import torch
 from sklearn.base import clone
+from torch import nn
 
 from neuralfactors.datasets.chains import make_chains
 from neuralfactors.estimators import StructuralSVM
@@ -98,3 +101,56 @@ def test_checkpoint_of_another_run_is_refused(chains, tmp_path):
     for other, data in ((clone(svm).set_params(C=1.0), (X, Y)), (clone(svm), (X[1:], Y[1:]))):
         with pytest.raises(ValueError, match="belongs to a run with other parameters or data: delete it"):
             other.fit(*data)
+
+
+class Doubled(nn.Linear):
+    def forward(self, features):
+        return 2 * super().forward(features)
+
+
+def frozen(value):
+    layer = nn.Linear(3, 3)
+    nn.init.constant_(layer.weight, value).requires_grad_(False)
+    return layer
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ({"unary": nn.Linear(3, 3)}, {"unary": Doubled(3, 3)}),
+        ({"unary": nn.Linear(3, 3)}, {"unary": nn.Linear(3, 3, bias=False)}),
+        ({"unary": frozen(1.0)}, {"unary": frozen(2.0)}),
+        ({"unary_hidden": (2,), "activation": nn.Tanh}, {"unary_hidden": (2,), "activation": nn.ReLU}),
+        ({"optimizer": torch.optim.NAdam}, {"optimizer": torch.optim.RAdam}),
+        ({"optimizer": partial(torch.optim.Adam, eps=1e-8)}, {"optimizer": partial(torch.optim.Adam, eps=1e-6)}),
+    ],
+)
+def test_checkpoint_of_other_modules_or_functions_is_refused(chains, tmp_path, first, second):
+    options = {**FAST, "max_iter": 2, "unary_hidden": (), "interaction_hidden": (), "checkpoint": tmp_path / "c"}
+    StructuralSVM(**{**options, **first}).fit(*chains)
+    StructuralSVM(**{**options, **copy.deepcopy(first)}).fit(*chains)
+    with pytest.raises(ValueError, match="belongs to a run with other parameters or data"):
+        StructuralSVM(**{**options, **second}).fit(*chains)
+
+
+def test_a_module_that_starts_elsewhere_may_resume(chains, tmp_path):
+    """Its parameters come from the checkpoint."""
+    one, two = (StructuralSVM(unary=nn.Linear(3, 3), checkpoint=tmp_path / "c", **FAST).fit(*chains) for _ in range(2))
+    assert torch.equal(parameters(one), parameters(two))
+
+
+def test_checkpoint_with_other_validation_data_is_refused(chains, tmp_path):
+    X, Y = chains
+    svm = StructuralSVM((), (), keep="validation", checkpoint=tmp_path / "c", **FAST)
+    svm.fit(X, Y, validation=(X[:5], Y[:5]))
+    svm.fit(X, Y, validation=(X[:5], [y.tolist() for y in Y[:5]]))
+    with pytest.raises(ValueError, match="belongs to a run with other parameters or data"):
+        svm.fit(X, Y, validation=(X[5:], Y[5:]))
+
+
+@pytest.mark.parametrize("every", [0, -1, 1.5, None])
+def test_unfit_checkpoint_every_is_refused_before_training(chains, tmp_path, every):
+    svm = StructuralSVM((), (), checkpoint=tmp_path / "c", checkpoint_every=every, **FAST)
+    with pytest.raises(ValueError, match=f"checkpoint_every must be an integer ≥ 1, got {every}"):
+        svm.fit(*chains)
+    assert not hasattr(svm, "model_")

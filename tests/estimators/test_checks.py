@@ -1,5 +1,6 @@
 """scikit-learn's own checks that need no data, called by name, for every estimator."""
 
+import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -14,6 +15,7 @@ from neuralfactors.estimators import (
     UnaryClassifier,
     load,
 )
+from neuralfactors.graph import Graph
 
 ESTIMATORS = [StructuralSVM, UnaryClassifier, CuttingPlaneSVM, FrankWolfeSVM, StructuredPerceptron]
 CHECKS = [
@@ -51,3 +53,18 @@ def test_every_estimator_fits_predicts_and_saves(kind, tmp_path):
     assert all((a == b).all() for a, b in zip(y_pred, again.predict(X), strict=True))
     same = clone(estimator).fit(X, Y).predict(X)
     assert all((a == b).all() for a, b in zip(y_pred, same, strict=True))
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_graphs_without_nodes_are_fine(kind):
+    X, Y = make_chains(6, 5, 3, noise=0.5)
+    X, Y = [*X, Graph(np.zeros((0, 3)))], [*Y, []]
+    assert len(kind(max_iter=100).fit(X, Y).predict(X)[-1]) == 0
+
+
+def test_a_perceptron_has_no_margin_to_weigh():
+    assert "class_weight" not in StructuredPerceptron().get_params()
+    X, Y = make_chains(6, 5, 3, noise=0.5)
+    weighed = [Graph(x.node_features, x.edges, node_weight=[9.0, 1.0, 1.0, 1.0, 0.0]) for x in X]
+    plain, other = (StructuredPerceptron(max_iter=3).fit(graphs, Y).decision(X)[0] for graphs in (X, weighed))
+    assert (plain.unary == other.unary).all()

@@ -66,6 +66,46 @@ def test_partial_fit_after_fit_has_the_full_rate(chains, fitted):
     assert len(fitted.history_) == 5
 
 
+@pytest.mark.parametrize("optimizer", ["adam", "sgd", "rmsprop", torch.optim.SGD])
+def test_partial_fit_takes_changed_parameters_and_keeps_the_optimiser(chains, optimizer):
+    svm = StructuralSVM((), (), **{**FAST, "optimizer": optimizer}).partial_fit(*chains)
+    running, history = svm.trainer_.optimizer, svm.history_
+    changed = {"C": 7.0, "interaction_C": 3.0, "learning_rate": 0.5, "momentum": 0.3, "class_weight": [1.0, 2.0, 3.0],
+               "inference": "icm", "batch_size": 4, "void": "complete"}  # fmt: skip
+    svm.set_params(**changed).partial_fit(*chains)
+    assert svm.trainer_.optimizer is running
+    assert svm.history_ is history
+    assert len(history) == 2
+    assert [group["lr"] for group in running.param_groups] == [0.5, 0.5]
+    assert [group.get("momentum", 0.3) for group in running.param_groups] == [0.3, 0.3]
+    assert svm.trainer_.settings.C == (7.0, 3.0)
+    assert (svm.trainer_.settings.batch_size, svm.trainer_.settings.void) == (4, "complete")
+    assert svm.trainer_.class_weight.tolist() == [1.0, 2.0, 3.0]
+    assert svm.trainer_.decoder.method == "icm"
+
+
+def test_changed_parameters_have_their_effect(chains):
+    svm = StructuralSVM((), (), **FAST).partial_fit(*chains)
+    before = parameters(svm).clone()
+    svm.set_params(learning_rate=1e-9).partial_fit(*chains)
+    torch.testing.assert_close(parameters(svm), before, atol=1e-6, rtol=0)
+
+
+@pytest.mark.parametrize("changed", [{"optimizer": "rmsprop"}, {"averaging": "linear"}, {"momentum": 0.0}])
+def test_another_optimiser_or_average_begins_anew(chains, changed):
+    svm = StructuralSVM((), (), **{**FAST, "optimizer": "sgd"}).partial_fit(*chains)
+    running, before = svm.trainer_.optimizer, parameters(svm).clone()
+    svm.set_params(learning_rate=1e-9, **changed).partial_fit(*chains)
+    assert svm.trainer_.optimizer is not running
+    torch.testing.assert_close(parameters(svm), before, atol=1e-4, rtol=0)
+    assert [record["epoch"] for record in svm.history_] == [1, 2]
+
+
+def test_unfit_changes_are_refused(chains, fitted):
+    with pytest.raises(ValueError, match="class_weight needs 3 entries"):
+        fitted.set_params(class_weight=[1.0]).partial_fit(*chains)
+
+
 @pytest.mark.parametrize("train", [StructuralSVM.partial_fit, StructuralSVM.fit])
 def test_graphs_without_edges_fit_any_model(fitted, train):
     rng = np.random.default_rng(0)

@@ -1,7 +1,7 @@
 """The convex learners: they meet at one optimum, that of scikit-learn on one-node graphs, and certify it."""
 
 import warnings
-from functools import cache
+from functools import cache, partial
 from time import perf_counter
 
 import numpy as np
@@ -10,7 +10,7 @@ import torch
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors.datasets.chains import make_chains, make_grids
 from neuralfactors.estimators import CuttingPlaneSVM, FrankWolfeSVM, StructuralSVM
 from neuralfactors.graph import Graph
 from neuralfactors.learning.losses import StructuredHingeLoss
@@ -107,6 +107,36 @@ def test_the_dual_never_exceeds_the_objective():
         duals = [record["dual"] for record in history]
         assert duals == sorted(duals)
         assert max(duals) <= min(record["objective"] for record in history) * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("learner", [CuttingPlaneSVM, partial(CuttingPlaneSVM, slack="1"), FrankWolfeSVM])
+def test_rough_inference_proves_nothing(learner):
+    """It misses labellings, so that the objective it sees may be below the least one."""
+    svm = learner(1.0, inference="icm", max_iter=60)
+    with pytest.warns(ConvergenceWarning, match="inference='icm' leaves .* lower inference_tol, or choose"):
+        svm.fit(*make_grids(4, 6))
+    assert not svm.converged_
+    assert min(record["duality_gap"] for record in svm.history_) >= 0
+    assert svm.history_[-1]["duality_gap"] > 0.001 * svm.objective_
+
+
+def test_training_ends_where_inference_sees_no_more_to_gain():
+    with pytest.warns(ConvergenceWarning, match="cannot prove the share tol=0.001"):
+        svm = CuttingPlaneSVM(1.0, inference="icm").fit(*make_grids(4, 6))
+    assert len(svm.history_) < 60
+
+
+def test_proved_gaps_hold():
+    X, Y = make_grids(4, 3)
+    for inference in ("icm", "trws", "auto", "exact"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            svm = CuttingPlaneSVM(1.0, inference=inference).fit(X, Y)
+        least, record = CuttingPlaneSVM(1.0, inference="exact", tol=1e-6).fit(X, Y).objective_, svm.history_[-1]
+        assert record["dual"] <= least * (1 + 1e-9)
+        assert objective(svm, X, Y, 1.0) <= least + record["duality_gap"] + 1e-6 * least
+        if svm.converged_:
+            assert objective(svm, X, Y, 1.0) <= least * (1 + 1.1e-3)
 
 
 def test_seconds_are_those_of_each_pass():

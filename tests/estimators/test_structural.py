@@ -1,5 +1,7 @@
 """StructuralSVM: it learns, repeats itself, composes with scikit-learn, saves, stops, and refuses nonsense."""
 
+import json
+
 import numpy as np
 import pytest
 import torch
@@ -202,6 +204,15 @@ def test_save_and_load(chains, tmp_path):
         assert all((a == b).all() for a, b in zip(again.predict(X), svm.predict(X), strict=True))
     with pytest.raises(FileFormatError, match="holds a 'StructuralSVM', not a UnaryClassifier"):
         UnaryClassifier.load(tmp_path / "run")
+
+
+def test_a_file_with_unknown_parameters_is_refused(chains, tmp_path):
+    StructuralSVM((), (), **FAST).fit(*chains).save(tmp_path)
+    document = json.loads((tmp_path / "model.json").read_text())
+    document["parameters"]["colour"] = "blue"
+    (tmp_path / "model.json").write_text(json.dumps(document))
+    with pytest.raises(FileFormatError, match=r"parameters that StructuralSVM does not know: \['colour'\]"):
+        StructuralSVM.load(tmp_path)
 
 
 def test_numpy_scalars_among_the_parameters_are_saved(chains, tmp_path):

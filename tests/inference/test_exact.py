@@ -74,6 +74,14 @@ def test_exact_finds_what_exhaustive_finds(seed, scale, forbid, with_factor):
     assert r.status == reference.status
 
 
+@pytest.mark.parametrize("n_labels", range(1, 8))
+def test_constant_tables_are_proved(n_labels):
+    """The mean of equal numbers, and with it the tolerance, must not come out on the wrong side by rounding."""
+    triangle = [[0, 1], [1, 2], [2, 0]]
+    r = solve(np.full((3, n_labels), 0.1), np.full((3, n_labels, n_labels), 0.3), triangle, "exact")
+    assert (r.bound, r.status) == (r.score, "optimal")
+
+
 @given(seed=st.integers(0, 2**32), forbid=st.sampled_from([0.0, 0.3]))
 def test_elimination_finds_the_optimum(seed, forbid):
     problem = random_local(seed, n_variables=5, max_size=3, n_tables=5, forbid=forbid)

@@ -10,6 +10,9 @@ from scipy.sparse.csgraph import maximum_flow
 
 from neuralfactors.inference import solve
 
+TRIANGLE = np.array([[0, 1], [1, 2], [2, 0]])
+NOT_QUITE_MODULAR = (90, 173, 1152, 3163)  # seeds whose tables are submodular but for rounding
+
 
 def cut(problem, **options):
     return solve(*problem.arrays, method="maxflow", **options)
@@ -64,10 +67,33 @@ def test_optimum_of_submodular_tables_with_swapped_labels(problem, seed):
         swapped = np.random.default_rng(seed).random(len(problem.unary)) < 0.5
         problem = swap_labels(submodular(problem), swapped)
     r = cut(problem)
-    # float32 tables are taken to be modular where they are within the rounding of their entries
-    slack = SLACK * problem.magnitude + 1e-6 * (problem.unary.dtype == np.float32) * problem.magnitude
-    assert r.score == pytest.approx(brute_force(problem), abs=slack)
-    assert (r.bound, r.status) == (r.score, "optimal")
+    # float32 tables are taken to be modular where they are within the rounding of their entries; the bound says by how
+    # much they are not
+    single, optimum = problem.unary.dtype == np.float32, brute_force(problem)
+    slack = (SLACK + 1e-6 * single) * problem.magnitude
+    assert r.score == pytest.approx(optimum, abs=slack)
+    assert optimum - SLACK * problem.magnitude <= r.bound <= r.score + slack
+    if not single:
+        assert (r.bound, r.status) == (r.score, "optimal")
+
+
+@pytest.mark.parametrize("seed", [*range(20), *NOT_QUITE_MODULAR])
+def test_bound_covers_what_rounding_made_of_modular_tables(seed):
+    rng = np.random.default_rng(seed)
+    offset = 1e3 * rng.standard_normal((3, 1, 1))
+    tables = (1e-12 * (0.2 * rng.integers(-2, 3, (3, 2, 2)) + offset)).astype(np.float32)
+    unary = (1e-12 * rng.integers(-2, 3, (3, 2))).astype(np.float32)
+    p = submodular(MapProblem(unary, tables, TRIANGLE))
+    r, optimum = cut(p), brute_force(p)
+    assert optimum - SLACK * p.magnitude <= r.bound <= optimum + 1e-6 * p.magnitude
+    assert r.bound > r.score or seed not in NOT_QUITE_MODULAR
+
+
+@pytest.mark.parametrize("method", ["auto", "maxflow", "exhaustive"])
+def test_large_offsets_in_single_precision_change_no_label(method):
+    unary = np.array([[0, 0.15], [0.15, 0], [0, 0.1]], np.float32)
+    tables = (np.stack([0.1875 * np.eye(2)] * 3) + 1e6).astype(np.float32)
+    assert solve(unary, tables, TRIANGLE, method).labels.tolist() == [1, 1, 1]
 
 
 def merge_parallel(problem):

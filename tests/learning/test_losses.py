@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import graphs_of, hinge, random_potentials
 
-from neuralfactors.learning.losses import StructuredHingeLoss, StructuredPerceptronLoss
+from neuralfactors.learning.decode import Decoder
+from neuralfactors.learning.losses import StructuredHingeLoss, StructuredPerceptronLoss, violation
 from neuralfactors.potentials import Potentials, node_costs
 
 
@@ -23,15 +24,16 @@ def test_hinge_equals_enumeration(seed):
     assert loss.report.negative == 0
 
 
-@pytest.mark.parametrize("kind", [StructuredHingeLoss, StructuredPerceptronLoss])
 @pytest.mark.parametrize("seed", range(4))
-def test_weights_and_void_nodes_equal_enumeration(kind, seed):
+def test_weights_and_void_nodes_equal_enumeration(seed):
     potentials, y = random_potentials(seed, sizes=(4, 5, 1))
     y[[0, 6]] = -1
     class_weight, node_weight = torch.tensor([0.5, 1.0, 3.0]), torch.linspace(0.1, 2.0, len(y), dtype=torch.float64)
-    loss = kind(reduction="none", class_weight=class_weight)
-    expected = enumerated(potentials, y, node_costs(y, class_weight, node_weight), kind is StructuredHingeLoss)
+    loss = StructuredHingeLoss(reduction="none", class_weight=class_weight)
+    expected = enumerated(potentials, y, node_costs(y, class_weight, node_weight))
     torch.testing.assert_close(loss(potentials, y, node_weight), expected, rtol=1e-6, atol=1e-6)
+    margins = StructuredPerceptronLoss(reduction="none")(potentials, y)
+    torch.testing.assert_close(margins, enumerated(potentials, y, node_costs(y), augment=False), rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize("length", [2, 5])
@@ -82,6 +84,14 @@ def test_completed_void_nodes_are_a_latent_variable():
         for z in torch.cartesian_prod(*[torch.arange(3)] * 4)
     )
     assert loss.item() == pytest.approx(best - max(completions))
+
+
+def test_given_labels_stay_where_no_completion_is_allowed():
+    table = torch.full((1, 2, 2), -torch.inf)
+    potentials = Potentials(torch.tensor([[0.0, 5.0], [0.0, 0.0], [0.0, 5.0]]), table, torch.tensor([[0, 1]]))
+    y = torch.tensor([0, -1, 0])
+    found = violation(potentials, y, node_costs(y), Decoder(), void="complete")
+    assert found.y[[0, 2]].tolist() == [0, 0]
 
 
 def test_reductions():
@@ -140,6 +150,28 @@ def test_half_precision_potentials_and_autocast():
 def test_bad_arguments_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         StructuredHingeLoss(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("node_weight", "message"),
+    [
+        ([1.0] * 7, "node_weight must be a tensor, got list"),
+        (torch.ones(6), r"node_weight must have shape \(7,\), got \(6,\)"),
+        (torch.ones(7, 1), r"node_weight must have shape \(7,\), got \(7, 1\)"),
+        (torch.tensor([1.0, -2.0, 1.0, 1.0, 1.0, 1.0, 1.0]), "node_weight must be finite and not negative, got -2.0"),
+        (torch.tensor([1.0] * 6 + [torch.nan]), "node_weight must be finite and not negative, got nan"),
+    ],
+)
+def test_unfit_node_weights_are_refused(node_weight, message):
+    with pytest.raises(ValueError, match=message):
+        StructuredHingeLoss()(*random_potentials(0), node_weight)
+
+
+def test_weights_without_a_margin_are_refused():
+    with pytest.raises(ValueError, match="class_weight must be None: it weighs a margin, which Str"):
+        StructuredPerceptronLoss(class_weight=[1.0, 2.0, 1.0])
+    with pytest.raises(ValueError, match="node_weight must be None: it weighs a margin"):
+        StructuredPerceptronLoss()(*random_potentials(0), torch.ones(7))
 
 
 def test_unfit_labels_are_refused():

@@ -41,8 +41,10 @@ def model_of(kind, seed=0):
 def test_restricted_backward_equals_dense_autograd(kind, seed, augment):
     batch, y = problem(seed)
     model, class_weight = model_of(kind, seed), torch.tensor([1.0, 0.3, 2.0], dtype=torch.float64)
-    loss = (StructuredHingeLoss if augment else StructuredPerceptronLoss)(reduction="sum", class_weight=class_weight)
-    dense = loss(model(batch), y, batch.node_weight)
+    if augment:
+        dense = StructuredHingeLoss(reduction="sum", class_weight=class_weight)(model(batch), y, batch.node_weight)
+    else:
+        dense = StructuredPerceptronLoss(reduction="sum")(model(batch), y)
     wanted = torch.autograd.grad(dense, list(model.parameters()), allow_unused=True)
     totals = Totals()
     accumulate(model, batch, y, Decoder(), totals, Clock(totals.seconds), class_weight=class_weight, augment=augment)
@@ -59,6 +61,53 @@ def test_models_that_mix_rows_go_through_autograd():
     totals = Totals()
     accumulate(model, batch, y, Decoder(), totals, Clock(totals.seconds))
     assert unary[0].weight.grad.abs().sum() > 0
+
+
+class Centred(nn.Linear):
+    """A module of the user's in which rows meet."""
+
+    def forward(self, features):
+        values = super().forward(features)
+        return values - values.mean(dim=0)
+
+
+class Chancy(nn.Linear):
+    """A module of the user's that draws its own random numbers."""
+
+    def forward(self, features):
+        return nn.functional.dropout(super().forward(features), 0.5)
+
+
+class CentredTanh(nn.Module):
+    def forward(self, features):
+        return torch.tanh(features - features.mean(dim=0))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: Centred(4, 3),
+        lambda: Chancy(4, 3),
+        lambda: nn.Sequential(Chancy(4, 5), nn.Tanh(), nn.Linear(5, 3)),
+        lambda: nn.Sequential(nn.Linear(4, 5), nn.RReLU(), nn.Linear(5, 3)),
+        lambda: Factor(4, 3, hidden=(5,), activation=CentredTanh),
+    ],
+)
+def test_gradients_of_modules_unknown_to_us_are_those_of_autograd(make):
+    batch, y = problem(1)
+    torch.manual_seed(0)
+    model = FactorModel(make(), Factor(2, 3, order=2), 3).double()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.normal_()
+    torch.manual_seed(1)
+    dense = StructuredHingeLoss(reduction="sum")(model(batch), y, batch.node_weight)
+    wanted = torch.autograd.grad(dense, list(model.parameters()))
+    totals = Totals()
+    torch.manual_seed(1)
+    accumulate(model, batch, y, Decoder(), totals, Clock(totals.seconds))
+    for parameter, gradient in zip(model.parameters(), wanted, strict=True):
+        torch.testing.assert_close(parameter.grad, gradient)
 
 
 def test_satisfied_margins_leave_no_gradient():

@@ -96,6 +96,9 @@ class StructuredEstimator(BaseEstimator):
         needed = {"unary", "interaction", "activation"} & set(document["omitted"]) - set(parameters)
         if needed:
             raise ValueError(f"{path} was saved with {sorted(needed)} given as Python objects: pass them to load again")
+        unknown = document["parameters"].keys() - set(kind._get_param_names())
+        if unknown:
+            raise FileFormatError(f"{path} has parameters that {kind.__name__} does not know: {sorted(unknown)}")
         estimator = kind(**{**_from_json(document["parameters"]), **parameters})
         for name, value in document["fitted"].items():
             setattr(estimator, name, value)

@@ -7,13 +7,14 @@ import json
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
-from torch import Tensor
+from torch import Tensor, nn
 
 from neuralfactors.estimators.base import StructuredEstimator, _storable, has_edges
 from neuralfactors.factors import FactorModel
@@ -21,7 +22,7 @@ from neuralfactors.graph import Graph
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.history import Callback, ProgressBar, Record, TensorBoard, close
 from neuralfactors.learning.losses import check_class_weight
-from neuralfactors.learning.samples import Samples
+from neuralfactors.learning.samples import Samples, digest
 from neuralfactors.learning.subgradient import Progress, Settings, Trainer
 from neuralfactors.persistence import load_state, save_state
 
@@ -36,6 +37,7 @@ class GradientEstimator(StructuredEstimator):
     """Base of estimators that a `Trainer` fits; a subclass gives `_settings` and `_build_model`."""
 
     pretrain: int = 0  # a parameter of those whose unary factor may learn alone first
+    class_weight: str | ArrayLike | None = None  # a parameter of those whose loss weighs errors
 
     def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], *, validation: Validation | None = None) -> Self:
         """Learn from graphs X and label vectors Y; −1 is void.
@@ -52,19 +54,19 @@ class GradientEstimator(StructuredEstimator):
         if self.random_state is None and checkpoint is not None:
             settings = replace(settings, seed=checkpoint[0].get("seed", settings.seed))
         X, Y, validation = self._split(X, Y, validation, settings.seed)
-        if not isinstance(self.pretrain, (int, np.integer)) or self.pretrain < 0:
-            raise ValueError(f"pretrain must be an integer ≥ 0, got {self.pretrain!r}")
+        self._check_counts()
         if settings.keep == "validation" and validation is None:
             raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
         continuing = self.warm_start and hasattr(self, "model_")
         samples = self._check(X, Y, settings, self.n_labels, continuing)
         self._start(samples, settings, continuing, 0 if checkpoint else self.pretrain)
+        run = "" if self.checkpoint is None else self._fingerprint(samples, settings, validation)
         callbacks = self._callbacks()
         try:
             if checkpoint is not None:
-                self._resume(checkpoint, samples, settings)
+                self._resume(checkpoint, run)
             evaluate = None if validation is None else lambda: self.score(*validation)
-            self.trainer_.run(samples, evaluate, callbacks, self._checkpointer(samples, settings))
+            self.trainer_.run(samples, evaluate, callbacks, self._checkpointer(run))
         finally:
             close(callbacks)
         self.model_.eval()
@@ -74,7 +76,9 @@ class GradientEstimator(StructuredEstimator):
         """One more epoch, on these graphs; without a model yet, the number of labels is fixed to `n_labels`.
 
         A model from `fit` or from a file is trained further. In place of the schedule "cosine", which ends after
-        `max_iter` epochs, the learning rate is constant.
+        `max_iter` epochs, the learning rate is constant. Parameters changed by `set_params` count from here on, but for
+        those that describe the factors, which are made already. The optimiser keeps its state; with another `optimizer`
+        or `averaging`, or a momentum where there was none, it and the average begin anew.
         """
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
@@ -82,19 +86,27 @@ class GradientEstimator(StructuredEstimator):
                 "give the weights of the classes as an array"
             )
         settings = self._settings()
+        if settings.schedule == "cosine":
+            settings = replace(settings, schedule="constant")
         continuing = hasattr(self, "model_")
         samples = self._check(X, Y, settings, None if continuing else n_labels or self.n_labels, continuing)
-        if not hasattr(self, "trainer_"):
-            history: list[Record] = getattr(self, "history_", [])  # a model from a file comes with its own
+        if hasattr(self, "trainer_") and self.trainer_.serves(settings):
+            self.trainer_.adopt(settings, self._decoder().for_training(), self._on_device(self._weights(samples)))
+        else:
+            history: list[Record] = getattr(self, "history_", [])  # of earlier training, or from the model's file
             self._start(samples, settings, continuing)
             self.trainer_.progress = Progress(epoch=len(history), history=history)
             self.history_ = history
-        if self.trainer_.settings.schedule == "cosine":
-            self.trainer_.settings = replace(self.trainer_.settings, schedule="constant")
         self.model_.train()
         self.trainer_.run_epoch(samples)
         self.model_.eval()
         return self
+
+    def _check_counts(self) -> None:
+        for name, least in (("pretrain", 0), ("checkpoint_every", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, (int, np.integer)) or value < least:
+                raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}")
 
     def _settings(self) -> Settings:
         raise NotImplementedError
@@ -130,17 +142,23 @@ class GradientEstimator(StructuredEstimator):
         return replace(samples, n_labels=self.n_labels_)
 
     def _start(self, samples: Samples, settings: Settings, continuing: bool, pretrain: int = 0) -> None:
-        weight = check_class_weight(samples.class_weight(self.class_weight))
+        weight = self._weights(samples)
         if not continuing:
             self._take_sizes(samples)
             self.model_ = self._build_model(torch.Generator().manual_seed(settings.seed))
-        reference = next(self.model_.parameters())
-        weight = None if weight is None else weight.to(reference.device, reference.dtype)
+        weight = self._on_device(weight)
         self.model_.train()
         if pretrain and not continuing:
             self._pretrain(samples, settings, pretrain, weight)
         self.trainer_ = Trainer(self.model_, settings, self._decoder().for_training(), weight)
         self.history_ = self.trainer_.progress.history
+
+    def _weights(self, samples: Samples) -> Tensor | None:
+        return check_class_weight(samples.class_weight(self.class_weight))
+
+    def _on_device(self, weight: Tensor | None) -> Tensor | None:
+        reference = next(self.model_.parameters())
+        return None if weight is None else weight.to(reference.device, reference.dtype)
 
     def _pretrain(self, samples: Samples, settings: Settings, n_epochs: int, weight: Tensor | None) -> None:
         """Let the unary factor learn alone. It is short, and the same each time: an interrupted one begins anew."""
@@ -168,9 +186,9 @@ class GradientEstimator(StructuredEstimator):
         begun = self.checkpoint is not None and Path(self.checkpoint).exists()
         return load_state(self.checkpoint) if begun else None
 
-    def _resume(self, checkpoint: Checkpoint, samples: Samples, settings: Settings) -> None:
+    def _resume(self, checkpoint: Checkpoint, run: str) -> None:
         document, tensors = checkpoint
-        if document.get("run") != self._fingerprint(samples, settings):
+        if document.get("run") != run:
             raise ValueError(
                 f"checkpoint {self.checkpoint} belongs to a run with other parameters or data: "
                 "delete it to start afresh, or name another file"
@@ -178,20 +196,40 @@ class GradientEstimator(StructuredEstimator):
         restore_training(self.trainer_, document, tensors)
         self.history_ = self.trainer_.progress.history
 
-    def _checkpointer(self, samples: Samples, settings: Settings) -> Callable[[Trainer], None] | None:
+    def _checkpointer(self, run: str) -> Callable[[Trainer], None] | None:
         if self.checkpoint is None:
             return None
-        run = self._fingerprint(samples, settings)
 
         def write(trainer: Trainer) -> None:
             if trainer.ranks.rank == 0 and (trainer.progress.done or trainer.epoch % self.checkpoint_every == 0):
                 document, tensors = training_state(trainer)
-                save_state(self.checkpoint, {"run": run, "seed": settings.seed, **document}, tensors)
+                save_state(self.checkpoint, {"run": run, "seed": trainer.settings.seed, **document}, tensors)
             trainer.ranks.wait()
 
         return write
 
-    def _fingerprint(self, samples: Samples, settings: Settings) -> str:
-        parameters, omitted = _storable({k: v for k, v in self.get_params(deep=False).items() if k not in INCIDENTAL})
-        described = [type(self).__name__, parameters, omitted, settings.seed, samples.digest()]
+    def _fingerprint(self, samples: Samples, settings: Settings, validation: Validation | None) -> str:
+        chosen = {name: value for name, value in self.get_params(deep=False).items() if name not in INCIDENTAL}
+        parameters, omitted = _storable(chosen)
+        objects = [[name, _identity(chosen[name])] for name in omitted]
+        described: list[Any] = [type(self).__name__, parameters, objects, settings.seed, samples.digest()]
+        if validation is not None:
+            described.append(digest(*validation))
         return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _identity(value: Any) -> Any:
+    """What tells a module, tensor or function from others, and is the same in every process."""
+    if isinstance(value, nn.Module):
+        shapes = [[name, list(getattr(entry, "shape", ()))] for name, entry in value.state_dict().items()]
+        # Parameters that learn are in the checkpoint. Those that do not are not, and so must be the same again.
+        frozen = hashlib.sha256()
+        for parameter in value.parameters():
+            frozen.update(b"" if parameter.requires_grad else parameter.detach().double().cpu().numpy().tobytes())
+        return [repr(value), shapes, frozen.hexdigest()]
+    if isinstance(value, Tensor):
+        return value.tolist()
+    if isinstance(value, partial):
+        return [_identity(value.func), value.args, value.keywords]
+    named = value if hasattr(value, "__qualname__") else type(value)
+    return f"{named.__module__}.{named.__qualname__}"

@@ -44,14 +44,21 @@ class ConvexEstimator(StructuredEstimator):
             close(callbacks)
         self.history_, self.objective_, self.converged_ = run.history, run.best, run.converged
         if not (run.converged or run.told_to_stop):
-            warnings.warn(
-                f"{type(self).__name__} stopped at max_iter={self.max_iter} with a duality gap of "
-                f"{run.history[-1]['duality_gap']:.3g}, more than the share tol={self.tol} of its objective "
-                f"{run.best:.6g}: raise max_iter or tol",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
+            warnings.warn(self._shortfall(run), ConvergenceWarning, stacklevel=2)
         return self
+
+    def _shortfall(self, run: ConvexRun) -> str:
+        """What keeps the run from its `tol`, in a sentence."""
+        name, share = type(self).__name__, f"the share tol={self.tol} of its objective {run.best:.6g}"
+        if run.held_up:
+            return (
+                f"{name} cannot prove {share}: inference={self.inference!r} leaves {run.unproved:.3g} open, "
+                "so that objective may be too low by as much: lower inference_tol, or choose a more exact method"
+            )
+        return (
+            f"{name} stopped at max_iter={self.max_iter} with a duality gap of {run.duality_gap:.3g}, "
+            f"more than {share}: raise max_iter or tol"
+        )
 
     def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
         raise NotImplementedError
@@ -74,17 +81,19 @@ class CuttingPlaneSVM(ConvexEstimator):
         Stop when the duality gap is at most this share of the objective.
     max_iter : int
         Passes of inference over the data; when they are over before `tol` is reached, a ConvergenceWarning says so.
+        It also says when inference is too rough to prove `tol`; training then ends where it sees no more to gain.
     n_labels, bias, class_weight, inference, inference_tol, inference_max_iter, n_threads, callbacks, verbose
         As in `StructuralSVM`.
 
     Attributes
     ----------
     objective_ : float
-        The best value of the objective, whose weights are kept.
+        The best value of the objective, whose weights are kept; with approximate inference, as low as it sees it.
     converged_ : bool
-        Whether `tol` was reached.
+        Whether `tol` was reached, which is proved: what inference may have missed counts in the duality gap.
     history_ : list of dict
-        A record a pass: objective, dual, duality_gap, hinge, gap, optimal, differing, constraints, seconds.
+        A record a pass: objective, dual, duality_gap, hinge, gap, optimal, differing, constraints, seconds. The
+        duality_gap is that of the best weights so far; None where inference gives no bound.
 
     Examples
     --------

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
-
 from neuralfactors.estimators.base import seed_of
 from neuralfactors.estimators.gradient import GradientEstimator
 from neuralfactors.learning.history import Callback
@@ -16,15 +14,17 @@ from neuralfactors.learning.subgradient import Settings
 class StructuredPerceptron(GradientEstimator):
     """Averaged structured perceptron with linear factors: w ← w + μ (φ(x, y) − φ(x, z)) wherever the prediction z errs.
 
+    Without a margin there is nothing for weights to scale: there is no `class_weight`, and the `node_weight` of graphs
+    counts in `score` only.
+
     Parameters
     ----------
     learning_rate : float
         μ.
     averaging : str
         "uniform" or "linear" average of all iterates; None: the last iterate.
-    n_labels, bias, class_weight, max_iter, batch_size, inference, inference_tol, inference_max_iter,
-    validation_fraction, warm_start, random_state, dtype, n_threads, checkpoint, checkpoint_every, tensorboard,
-    callbacks, verbose
+    n_labels, bias, max_iter, batch_size, inference, inference_tol, inference_max_iter, validation_fraction,
+    warm_start, random_state, dtype, n_threads, checkpoint, checkpoint_every, tensorboard, callbacks, verbose
         As in `StructuralSVM`.
 
     Examples
@@ -42,7 +42,6 @@ class StructuredPerceptron(GradientEstimator):
         averaging: str | None = "uniform",
         n_labels: int | None = None,
         bias: bool = True,
-        class_weight: str | ArrayLike | None = None,
         max_iter: int = 30,
         batch_size: int | None = 1,
         inference: str = "auto",
@@ -63,7 +62,6 @@ class StructuredPerceptron(GradientEstimator):
         self.averaging = averaging
         self.n_labels = n_labels
         self.bias = bias
-        self.class_weight = class_weight
         self.max_iter = max_iter
         self.batch_size = batch_size
         self.inference = inference

@@ -104,4 +104,5 @@ def _check_edges(problem: Problem) -> None:
 
 def _gain(values: NDArray[np.float64]) -> float:
     allowed = values[np.isfinite(values)]
-    return float(allowed.max() - allowed.mean()) if allowed.size else 0.0
+    # The mean of equal numbers may come out above them by rounding.
+    return max(0.0, float(allowed.max() - allowed.mean())) if allowed.size else 0.0

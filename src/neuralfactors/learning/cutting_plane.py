@@ -17,29 +17,35 @@ from neuralfactors.learning.working_set import WorkingSets
 
 @dataclass
 class ConvexRun:
-    """Outcome of a solver that knows its duality gap: the best weights seen and a record of every pass."""
+    """Outcome of a solver that knows its duality gap: the best weights seen and a record of every pass.
+
+    Where inference is approximate it may miss a more violated labelling. The objective that it sees is then too low by
+    at most its own gap, which therefore counts in the duality gap.
+    """
 
     C: float
     tol: float
-    best: float = np.inf
+    best: float = np.inf  # objective of the weights kept, as inference sees it
+    unproved: float = np.inf  # by how much, at most, that is too low
+    dual: float = -np.inf  # the highest value seen
     w: NDArray[np.float64] | None = None
     history: list[Record] = field(default_factory=list)
     last: float = field(default_factory=perf_counter)  # when the last record was made
     told_to_stop: bool = False  # by a callback
 
-    def note(self, problem: LinearProblem, found: Pass, dual: float, n_constraints: int) -> Record:
+    def note(self, problem: LinearProblem, found: Pass, dual: float, n_constraints: int) -> None:
         """Record a pass under the present weights; remember them if their objective is the best so far."""
         objective = 0.5 * float(problem.w @ problem.w) + self.C * found.hinge / len(problem)
         if objective < self.best:
-            self.best, self.w = objective, problem.w.copy()
+            self.best, self.unproved, self.w = objective, self.C * found.gap / len(problem), problem.w.copy()
+        self.dual = max(self.dual, dual)
         now = perf_counter()
-        bound = max([dual, *(record["dual"] for record in self.history[-1:])])
         self.history.append(
             {
                 "epoch": len(self.history) + 1,
                 "objective": objective,
-                "dual": bound,
-                "duality_gap": self.best - bound,
+                "dual": self.dual,
+                "duality_gap": self.duality_gap if np.isfinite(self.duality_gap) else None,
                 "hinge": found.hinge / len(problem),
                 "gap": found.gap / len(problem) if np.isfinite(found.gap) else None,
                 "optimal": found.optimal / len(problem),
@@ -49,17 +55,35 @@ class ConvexRun:
             }
         )
         self.last = now
-        return self.history[-1]
+
+    @property
+    def seen_gap(self) -> float:
+        """What is left to gain as far as inference sees; below zero where it has missed something."""
+        return self.best - self.dual
+
+    @property
+    def duality_gap(self) -> float:
+        """How far the objective of the weights kept is from the least, at most; inf where inference has no bound."""
+        return self.seen_gap + self.unproved
 
     @property
     def converged(self) -> bool:
         """Whether the duality gap is at most the share `tol` of the objective."""
-        return bool(self.history[-1]["duality_gap"] <= self.tol * max(abs(self.best), 1e-12))
+        return self.duality_gap <= self._allowed
+
+    @property
+    def held_up(self) -> bool:
+        """Whether inference alone leaves open more than is allowed, so that no number of passes would be enough."""
+        return self.unproved > self._allowed
+
+    @property
+    def _allowed(self) -> float:
+        return self.tol * max(abs(self.best), 1e-12)
 
     def over(self, callbacks: Sequence[Callback]) -> bool:
-        """Whether the last record is the end: a callback says so, or the gap is small enough."""
+        """Whether the last record is the end: a callback says so, the gap is small enough, or no pass is of use now."""
         self.told_to_stop = tell(callbacks, self.history[-1])
-        return self.told_to_stop or self.converged
+        return self.told_to_stop or self.converged or (self.held_up and self.seen_gap <= self._allowed)
 
     def finish(self, problem: LinearProblem) -> None:
         """Put the best weights into the model."""
@@ -77,12 +101,12 @@ def n_slack(
     run, sets = ConvexRun(C, tol), WorkingSets(problem, C, with_gram=True)
     for _ in range(max_iter):
         found = problem.most_violated(range(len(problem)))
-        record = run.note(problem, found, sets.dual(), sets.n_constraints)
+        run.note(problem, found, sets.dual(), sets.n_constraints)
         if run.over(callbacks):
             break
         for n, z in enumerate(found.z):
             sets.position(n, problem.sample(n), z)
-        _reoptimise(sets, 0.1 * record["duality_gap"])
+        _reoptimise(sets, 0.1 * run.seen_gap)
     run.finish(problem)
     return run
 

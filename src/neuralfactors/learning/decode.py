@@ -101,10 +101,10 @@ class Decoder:
             )
         results = [solve(**problem, **options) for problem in arrays.graphs()]
         return Decoded(
-            torch.from_numpy(np.concatenate([result.labels for result in results])),
+            torch.from_numpy(np.concatenate([np.zeros(0, np.int64), *(result.labels for result in results)])),
             np.array([result.score for result in results]),
             np.array([result.bound for result in results]),
-            np.array([result.status == "optimal" for result in results]),
+            np.array([result.status == "optimal" for result in results], dtype=bool),
         )
 
 

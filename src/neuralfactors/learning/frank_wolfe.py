@@ -34,8 +34,8 @@ def block_frank_wolfe(
             step(sets, n)
         if (epoch + 1) % check_every == 0 or epoch + 1 == max_iter:
             found = problem.most_violated(range(len(problem)))
-            record = run.note(problem, found, sets.dual(), sets.n_constraints)
-            record["epoch"] = epoch + 1
+            run.note(problem, found, sets.dual(), sets.n_constraints)
+            run.history[-1]["epoch"] = epoch + 1
             if run.over(callbacks):
                 break
     run.finish(problem)

@@ -61,7 +61,8 @@ def violation(
     full = bool(labelled.all())
     with torch.no_grad():
         if not full and void == "complete":
-            y = decoder(clamp_labelled(potentials, y)).labels
+            # Where no completion is allowed, inference keeps to the given labels no more.
+            y = torch.where(labelled, y, decoder(clamp_labelled(potentials, y)).labels)
     if not full and void == "drop":
         potentials, y = potentials.masked(labelled), y.clamp_min(0)
     with torch.no_grad():
@@ -124,6 +125,7 @@ class StructuredHingeLoss(nn.Module):
         super().__init__()
         check_option("void", void, ("drop", "complete"))
         check_option("reduction", reduction, ("mean", "sum", "none"))
+        self._refuse_weight("class_weight", class_weight)
         self.decoder = Decoder(method, tol, max_iter, n_threads, random_state)
         self.void = void
         self.reduction = reduction
@@ -134,6 +136,8 @@ class StructuredHingeLoss(nn.Module):
     def forward(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None = None) -> Tensor:
         """Loss of the labels `y` (V,); `node_weight` (V,) multiplies what a wrong node costs."""
         check_y(y, potentials)
+        self._refuse_weight("node_weight", node_weight)
+        check_node_weight(node_weight, len(y))
         if self.class_weight is not None and len(self.class_weight) != potentials.n_labels:
             expected = f"{potentials.n_labels} entries, one per label"
             raise ValueError(f"class_weight needs {expected}, got {len(self.class_weight)}")
@@ -145,9 +149,15 @@ class StructuredHingeLoss(nn.Module):
             return hinge
         return hinge.mean() if self.reduction == "mean" else hinge.sum()
 
+    def _refuse_weight(self, name: str, weight: object) -> None:
+        if weight is not None and not self.augment:
+            raise ValueError(f"{name} must be None: it weighs a margin, which {type(self).__name__} has not")
+
 
 class StructuredPerceptronLoss(StructuredHingeLoss):
     """Perceptron loss max_z g(x, z) − g(x, y): the hinge without margin; parameters as in StructuredHingeLoss.
+
+    Weights of classes and nodes scale the margin, so that there is nothing for them here: they must be None.
 
     Examples
     --------
@@ -180,6 +190,19 @@ def check_y(y: Tensor, potentials: Potentials) -> None:
     if len(y) and (int(y.min()) < -1 or int(y.max()) >= potentials.n_labels):
         low, high = int(y.min()), int(y.max())
         raise ValueError(f"y must hold labels from 0 to {potentials.n_labels - 1}, or -1 for void; got {low} to {high}")
+
+
+def check_node_weight(node_weight: Tensor | None, n_nodes: int) -> None:
+    """Refuse weights that are not one finite number ≥ 0 per node."""
+    if node_weight is None:
+        return
+    if not isinstance(node_weight, Tensor):
+        raise ValueError(f"node_weight must be a tensor, got {type(node_weight).__name__}")
+    if node_weight.shape != (n_nodes,):
+        raise ValueError(f"node_weight must have shape ({n_nodes},), got {tuple(node_weight.shape)}")
+    wrong = node_weight[~(torch.isfinite(node_weight) & (node_weight >= 0))]
+    if len(wrong):
+        raise ValueError(f"node_weight must be finite and not negative, got {wrong[0].item()}")
 
 
 def check_option(name: str, value: str, options: tuple[str, ...]) -> None:

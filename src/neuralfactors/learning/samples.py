@@ -107,9 +107,14 @@ class Samples:
 
     def digest(self) -> str:
         """A fingerprint of features, edges and labels."""
-        total = hashlib.sha256()
-        for n in range(len(self)):
-            graph = self.X[n]
-            for array in (graph.node_features, graph.edges, graph.edge_features, graph.node_weight, self.Y[n]):
-                total.update(b"" if array is None else np.ascontiguousarray(array).data)
-        return total.hexdigest()
+        return digest(self.X, self.Y)
+
+
+def digest(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> str:
+    """A fingerprint of the features, edges and labels of graphs X with labels Y."""
+    total = hashlib.sha256()
+    for n in range(len(X)):
+        graph = X[n]
+        for array in (graph.node_features, graph.edges, graph.edge_features, graph.node_weight, Y[n]):
+            total.update(b"" if array is None else np.ascontiguousarray(array).data)
+    return total.hexdigest()

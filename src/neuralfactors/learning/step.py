@@ -90,7 +90,8 @@ def accumulate(
 
     The subgradient is zero wherever z equals y. So the factors run without gradient on everything, and with gradient
     only on the rows that differ, of which only the outputs selected by z and y are computed; `_backward_restricted`.
-    A model whose rows meet (batch normalisation), or that takes chances of its own, goes through autograd as a whole.
+    A model whose rows may meet (batch normalisation), or that may take chances of its own, goes through autograd as a
+    whole; `FactorModel.rowwise`.
     """
     workspace = workspace or Workspace()
     costs = node_costs(y, class_weight, batch.node_weight)

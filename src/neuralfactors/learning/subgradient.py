@@ -118,6 +118,21 @@ class Trainer:
                 )
         return groups
 
+    def serves(self, settings: Settings) -> bool:
+        """Whether the state of the optimiser, and the average, are what `settings` need."""
+
+        def kept(s: Settings) -> tuple[Any, ...]:
+            return s.optimizer, s.averaging, [value > 0 for value in s.momentum]
+
+        return kept(settings) == kept(self.settings)
+
+    def adopt(self, settings: Settings, decoder: Decoder, class_weight: Tensor | None) -> None:
+        """Go on with other settings, which the trainer must serve; the optimiser keeps its state."""
+        self.settings, self.decoder, self.class_weight = settings, decoder, class_weight
+        self.groups = self._parameter_groups()
+        for group, running in zip(self.groups, self.optimizer.param_groups, strict=True):
+            running.update({name: value for name, value in group.items() if name in running and name != "params"})
+
     @property
     def buffers(self) -> list[Tensor]:
         """What the model keeps besides parameters, such as the running means of batch normalisation."""
