@@ -1,7 +1,5 @@
 """StructuralSVM: it learns, repeats itself, composes with scikit-learn, saves, stops, and refuses nonsense."""
 
-import json
-
 import numpy as np
 import pytest
 import torch
@@ -13,7 +11,7 @@ from torch import nn
 from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier
 from neuralfactors.graph import Graph
-from neuralfactors.persistence import FileFormatError
+from neuralfactors.persistence import FileFormatError, load_model, save_model
 
 FAST = {"C": 100.0, "learning_rate": 0.02, "max_iter": 8}
 
@@ -208,9 +206,9 @@ def test_save_and_load(chains, tmp_path):
 
 def test_a_file_with_unknown_parameters_is_refused(chains, tmp_path):
     StructuralSVM((), (), **FAST).fit(*chains).save(tmp_path)
-    document = json.loads((tmp_path / "model.json").read_text())
+    document, tensors = load_model(tmp_path)
     document["parameters"]["colour"] = "blue"
-    (tmp_path / "model.json").write_text(json.dumps(document))
+    save_model(tmp_path, {key: document[key] for key in ("class", "parameters", "omitted", "fitted")}, tensors)
     with pytest.raises(FileFormatError, match=r"parameters that StructuralSVM does not know: \['colour'\]"):
         StructuralSVM.load(tmp_path)
 
