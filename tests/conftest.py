@@ -2,11 +2,16 @@
 
 import os
 import shutil
+import signal
 from pathlib import Path
 from unittest.mock import patch
 
 import pytest
 from hypothesis import settings
+
+# Where the tests run in the background, shells have them ignore Ctrl-C, and so would the commands that they interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Before torch is imported: threads that wait by spinning slow the tests down where cores are shared.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
