@@ -160,16 +160,19 @@ def tune(
         path = experiment.tune(config, experiment.Search(trials, names, folds), out, means, command_line())
     show_trials(out, as_json=as_json)
     if preset:
-        words = ["compare", str(data), "--preset", preset, "--methods", method]
+        words = ["compare", data, "--preset", preset, "--methods", method]
     else:
-        words = ["train", str(data), "--method", method, *(["--mirror"] if mirror else [])]
-    options = {"features": features if features != "bow" else None, "regions": regions, "split": split}
-    options |= {} if preset else {"seed": seed or None}
-    lists = [(name, value) for name, values in (("void", void), ("drop", drop)) for value in values or ()]
-    for name, value in [*options.items(), *lists]:
-        words += [f"--{name}", str(value)] if value is not None else []
-    command = shlex.join(["neuralfactors", *words, "--settings", str(path)])
+        words = ["train", data, "--method", method, *(["--mirror"] if mirror else []), *_given(seed=seed or None)]
+    words += _given(features=features if features != "bow" else None, regions=regions, split=split)
+    words += [word for name in void or () for word in ("--void", name)]
+    words += [word for name in drop or () for word in ("--drop", name)]
+    command = shlex.join(map(str, ["neuralfactors", *words, "--settings", path]))
     tell(f"The settings are in {path}. Next: {command} --out RUN")
+
+
+def _given(**options: object) -> list[object]:
+    """Words of a command line for the options that are not None."""
+    return [word for name, value in options.items() if value is not None for word in (f"--{name}", value)]
 
 
 def _rows(methods: str, features: str) -> tuple[str, ...]:

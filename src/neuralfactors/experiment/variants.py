@@ -40,9 +40,8 @@ class Variant:
         """What settings may change, with the estimators' own defaults."""
         first = UnaryClassifier().get_params() if self.bifurcated else {}
         known = {**self.estimator().get_params(), **{f"unary__{name}": value for name, value in first.items()}}
-        return {name: value for name, value in known.items() if name.removeprefix("unary__") not in FIXED} | {
-            BALANCE: 0.0
-        }
+        found = {name: value for name, value in known.items() if name.removeprefix("unary__") not in FIXED}
+        return {**found, BALANCE: 0.0}
 
     def build(
         self, n_labels: int, changes: Mapping[str, Any] | None = None, *, cnn: bool = False
