@@ -102,8 +102,7 @@ def page(results, remarks):
                 rows_table(rows, paper),
                 commands(name, kind, rows),
                 *literature(paper),
-                "### The paper's findings",
-                findings_table(rows, paper),
+                *findings(rows, paper),
                 "### Synergy of the factors",
                 synergy_table(rows),
                 "### Class by class",
@@ -196,9 +195,11 @@ def literature(paper):
     return ["What the paper compares its own with:", table(["model", "pixel %", "class %"], lines)]
 
 
-def findings_table(rows, paper):
-    """Differences between two rows, seed by seed, and what they say."""
+def findings(rows, paper):
+    """Differences between two rows, seed by seed, and what they say; nothing where no two rows can be compared."""
     by_folder = {FOLDERS[name]: row for name, row in rows.items()}
+    if not any({better, worse} <= by_folder.keys() for _, better, worse in PAIRS):
+        return []
     lines = []
     for claim, better, worse in PAIRS:
         pair = [by_folder.get(folder, {}) for folder in (better, worse)]
@@ -209,7 +210,7 @@ def findings_table(rows, paper):
         "Differences in points, pixel / class mean, between runs of the same seed. A finding holds where every seed is "
         "better by both measures; on average, where the means are; in part, where the mean of one measure is."
     )
-    return note + "\n\n" + table(["finding", "here", "ours", "seeds", "paper"], lines)
+    return ["### The paper's findings", note, table(["finding", "here", "ours", "seeds", "paper"], lines)]
 
 
 def synergy_table(rows):
