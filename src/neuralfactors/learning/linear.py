@@ -69,9 +69,12 @@ class LinearProblem:
         graph, y = self.samples.labelled(n)
         costs = np.ones(len(y)) if self.class_weight is None else self.class_weight[y]
         costs = costs if graph.node_weight is None else costs * graph.node_weight
-        features = (array.astype(np.float64, copy=False) for array in (graph.node_features, graph.edge_features))
-        node_features, edge_features = features
-        return Sample(node_features, graph.edges, edge_features, y, costs)
+        edges, edge_features = graph.edges, graph.edge_features
+        if not graph.n_edges:  # such a graph agrees with any width and order, which the products do not
+            edges = np.zeros((0, self.samples.order), np.int64)
+            edge_features = np.zeros((0, self.samples.n_edge_features))
+        node_features, edge_features = (f.astype(np.float64, copy=False) for f in (graph.node_features, edge_features))
+        return Sample(node_features, edges, edge_features, y, costs)
 
     def products(self, sample: Sample, Z: NDArray[np.int64], vector: NDArray[np.float64]) -> NDArray[np.float64]:
         """⟨ψ(z), vector⟩ for every labelling of Z (K, V): (K,)."""
