@@ -67,6 +67,29 @@ def test_graph_numbers():
     assert graph_numbers(torch.tensor([0, 2, 2, 3])).tolist() == [0, 0, 2]
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_scores_in_half_precision_are_added_up_in_single(dtype):
+    y = torch.zeros(3000, dtype=torch.int64)
+    unary, interaction = torch.ones(3000, 2, dtype=dtype), torch.ones(2999, 2, 2, dtype=dtype)
+    chain = Potentials(unary, interaction, torch.stack([torch.arange(2999), torch.arange(1, 3000)], dim=1))
+    assert chain.score(y).tolist() == [5999.0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(torch.float64, torch.float32), (torch.float32, torch.float64), (torch.float32, torch.bfloat16)]
+)
+def test_unary_and_interaction_may_differ_in_type(one, other):
+    potentials, y = random_potentials(0)
+    mixed = Potentials(
+        potentials.unary.to(one), potentials.interaction.to(other), potentials.edges,
+        potentials.node_ptr, potentials.edge_ptr,
+    )  # fmt: skip
+    z = torch.roll(y, 1)
+    assert mixed.score(y).dtype == torch.promote_types(one, other)
+    torch.testing.assert_close(mixed.score(y), potentials.score(y).to(mixed.score(y)), rtol=0, atol=0.1)
+    torch.testing.assert_close(mixed.contrast(z, y), mixed.score(z) - mixed.score(y), rtol=0, atol=1e-4)
+
+
 def test_masked_leaves_out_nodes_and_the_edges_that_touch_them():
     potentials, _ = random_potentials(4, sizes=(3,))
     labelled = torch.tensor([True, False, True])

@@ -72,7 +72,7 @@ class Potentials:
         """Compatibility g(x, y) of every graph (G,): the sum of the factor values that `y` (V,) selects."""
         nodes = self.unary.gather(1, y[:, None])[:, 0]
         edges = self.interaction.flatten(1).gather(1, joint_labels(y, self.edges, self.n_labels)[:, None])[:, 0]
-        return self._sum(nodes, edges)
+        return self._sum(_to_summands(nodes), _to_summands(edges))
 
     def contrast(self, z: Tensor, y: Tensor) -> Tensor:
         """g(x, z) − g(x, y) of every graph (G,), summed over the rows that differ, so that nothing large cancels."""
@@ -86,8 +86,9 @@ class Potentials:
     def _sum(self, nodes: Tensor, edges: Tensor, rows: Tensor | None = None, changed: Tensor | None = None) -> Tensor:
         node_graph = self.node_graph if rows is None else self.node_graph[rows]
         edge_graph = self.edge_graph if changed is None else self.edge_graph[changed]
-        total = nodes.new_zeros(self.n_graphs).index_add(0, node_graph, nodes)
-        return total.index_add(0, edge_graph, edges)
+        dtype = torch.promote_types(nodes.dtype, edges.dtype)
+        total = nodes.new_zeros(self.n_graphs, dtype=dtype).index_add(0, node_graph, nodes.to(dtype))
+        return total.index_add(0, edge_graph, edges.to(dtype))
 
     def masked(self, labelled: Tensor) -> Potentials:
         """The potentials with zeros at the nodes that `labelled` (V,) leaves out and at the edges that touch them."""
@@ -138,9 +139,12 @@ def graph_numbers(pointers: Tensor, device: torch.device | None = None) -> Tenso
 
 
 def _pick(table: Tensor, rows: Tensor, plus: Tensor, minus: Tensor) -> Tensor:
+    return _to_summands(table[rows, plus[rows]]) - _to_summands(table[rows, minus[rows]])
+
+
+def _to_summands(values: Tensor) -> Tensor:
     # Half precision is enough to choose labels but not to add up their scores.
-    precise = torch.float32 if table.dtype in (torch.float16, torch.bfloat16) else table.dtype
-    return table[rows, plus[rows]].to(precise) - table[rows, minus[rows]].to(precise)
+    return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
 
 
 def _check_pointers(pointers: Tensor, name: str, end: int, counted: str) -> None:
