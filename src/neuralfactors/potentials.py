@@ -127,8 +127,9 @@ def hamming(y: Tensor, z: Tensor, costs: Tensor, graph: Tensor | None = None, n_
 
 def loss_augment(potentials: Potentials, y: Tensor, costs: Tensor) -> Potentials:
     """The potentials with Δ(y, ·) added to the unary ones, whose argmax is the loss-augmented prediction; Eq. (8)."""
-    costs = costs.to(potentials.unary.dtype)[:, None]
-    unary = (potentials.unary + costs).scatter_add(1, y.clamp_min(0)[:, None], -costs)
+    scores = _to_summands(potentials.unary)
+    costs = costs.to(scores.dtype)[:, None]
+    unary = (scores + costs).scatter_add(1, y.clamp_min(0)[:, None], -costs)
     return replace(potentials, unary=unary)
 
 

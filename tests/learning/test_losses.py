@@ -124,6 +124,17 @@ def test_poor_inference_is_reported():
     assert loss.report.negative == 1.0
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_swallows_no_margin(dtype):
+    """Beside scores of 4096 a cost of 1 is nothing in half precision, and one of 70 000 is too much for float16."""
+    potentials = Potentials(
+        torch.full((2, 2), 4096.0, dtype=dtype), torch.zeros(1, 2, 2, dtype=dtype), torch.tensor([[0, 1]])
+    )
+    y = torch.zeros(2, dtype=torch.int64)
+    assert StructuredHingeLoss()(potentials, y).item() == 2.0
+    assert StructuredHingeLoss()(potentials, y, torch.tensor([7e4, 1.0])).item() == 70_001.0
+
+
 def test_half_precision_potentials_and_autocast():
     potentials, y = random_potentials(3)
     exact = StructuredHingeLoss()(potentials, y)
