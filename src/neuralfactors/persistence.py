@@ -49,7 +49,9 @@ def save_model(
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    data = safetensors.save({name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()})
+    # Copies, for tensors that share memory, such as tied weights, must not meet in one file.
+    layout = torch.contiguous_format
+    data = safetensors.save({name: value.detach().cpu().clone(memory_format=layout) for name, value in tensors.items()})
     former = _named_tensors(folder)
     name = "model.safetensors" if former != "model.safetensors" else "model-2.safetensors"
     write_atomically(folder / name, data)

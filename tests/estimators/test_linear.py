@@ -191,3 +191,10 @@ def test_graphs_without_edges_stand_beside_others(name, order):
     learner = LEARNERS[name](1.0, inference="exact").fit(X, Y)
     assert learner.objective_ == pytest.approx(objective(learner, X, Y, 1.0), rel=1e-6)
     assert learner.objective_ == LEARNERS[name](1.0, inference="exact").fit(wide, Y).objective_
+
+
+@pytest.mark.parametrize("learner", [CuttingPlaneSVM(np.float64(2.0)), FrankWolfeSVM(np.float64(2.0))])
+def test_objective_and_convergence_are_saved(learner, tmp_path):
+    learner.fit(*make_chains(6, 4, 3)).save(tmp_path)
+    again = type(learner).load(tmp_path)
+    assert (again.objective_, again.converged_) == (learner.objective_, True)

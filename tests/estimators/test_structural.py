@@ -223,6 +223,24 @@ def test_numpy_scalars_among_the_parameters_are_saved(chains, tmp_path):
     assert torch.equal(parameters(again), parameters(svm))
 
 
+def test_class_weights_in_a_tensor_are_saved(chains, tmp_path):
+    StructuralSVM((), (), class_weight=torch.tensor([0.5, 1.0, 2.0]), **FAST).fit(*chains).save(tmp_path)
+    assert StructuralSVM.load(tmp_path).class_weight == (0.5, 1.0, 2.0)
+
+
+def test_tied_weights_are_saved(chains, tmp_path):
+    def tied():
+        layers = nn.Sequential(nn.Linear(3, 3), nn.Tanh(), nn.Linear(3, 3))
+        layers[2].weight = layers[0].weight
+        return layers
+
+    svm = StructuralSVM(interaction_hidden=(), unary=tied(), **FAST).fit(*chains)
+    svm.save(tmp_path)
+    again = StructuralSVM.load(tmp_path, unary=tied()).model_.unary
+    assert again[2].weight is again[0].weight
+    assert torch.equal(again[2].weight, svm.model_.unary[2].weight)
+
+
 def test_saved_modules_must_be_given_again(chains, tmp_path):
     svm = StructuralSVM(interaction_hidden=(), unary=nn.Linear(3, 3), **FAST).fit(*chains)
     svm.save(tmp_path)

@@ -29,6 +29,8 @@ class StructuredEstimator(BaseEstimator):
     A subclass fills `model_`, `n_labels_`, `n_node_features_`, `n_edge_features_`, `order_` and `history_` in `fit`.
     """
 
+    # What files hold of the fitted state besides the model and its history.
+    _fitted: ClassVar[tuple[str, ...]] = ("n_labels_", "n_node_features_", "n_edge_features_", "order_")
     _registry: ClassVar[dict[str, type[StructuredEstimator]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -79,7 +81,8 @@ class StructuredEstimator(BaseEstimator):
         """Write the fitted estimator into the folder `path`: JSON, safetensors and the history; no code."""
         check_is_fitted(self, "model_")
         parameters, omitted = _storable(self.get_params(deep=False))
-        document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": self._sizes()}
+        fitted = {name: _to_json(getattr(self, name)) for name in self._fitted}
+        document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": fitted}
         save_model(path, document, self.model_.state_dict(), self.history_)
 
     @classmethod
@@ -109,10 +112,6 @@ class StructuredEstimator(BaseEstimator):
             raise FileFormatError(f"{path} holds tensors that do not fit its parameters") from error
         estimator.history_ = load_history(path)
         return estimator
-
-    def _sizes(self) -> dict[str, int]:
-        names = ("n_labels_", "n_node_features_", "n_edge_features_", "order_")
-        return {name: getattr(self, name) for name in names}
 
     def _take_sizes(self, samples: Samples) -> None:
         self.n_labels_ = int(samples.n_labels)
@@ -184,7 +183,7 @@ def seed_of(random_state: Any) -> int:
 def _storable(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     stored, omitted = {}, []
     for name, value in parameters.items():
-        if isinstance(value, (nn.Module, Tensor)) or callable(value) or name == "callbacks":
+        if isinstance(value, nn.Module) or callable(value) or name == "callbacks":
             omitted += [] if value is None else [name]
         elif isinstance(value, (np.random.RandomState, np.random.Generator)):
             omitted.append(name)
@@ -194,7 +193,7 @@ def _storable(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
 
 
 def _to_json(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic)):
+    if isinstance(value, (np.ndarray, np.generic, Tensor)):
         return value.tolist()
     if isinstance(value, os.PathLike):
         return str(value)

@@ -219,7 +219,7 @@ class GradientEstimator(StructuredEstimator):
 
 
 def _identity(value: Any) -> Any:
-    """What tells a module, tensor or function from others, and is the same in every process."""
+    """What tells a module or function from others, and is the same in every process."""
     if isinstance(value, nn.Module):
         shapes = [[name, list(getattr(entry, "shape", ()))] for name, entry in value.state_dict().items()]
         # Parameters that learn are in the checkpoint. Those that do not are not, and so must be the same again.
@@ -227,8 +227,6 @@ def _identity(value: Any) -> Any:
         for parameter in value.parameters():
             frozen.update(b"" if parameter.requires_grad else parameter.detach().double().cpu().numpy().tobytes())
         return [repr(value), shapes, frozen.hexdigest()]
-    if isinstance(value, Tensor):
-        return value.tolist()
     if isinstance(value, partial):
         return [_identity(value.func), value.args, value.keywords]
     named = value if hasattr(value, "__qualname__") else type(value)

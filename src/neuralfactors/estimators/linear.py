@@ -25,6 +25,7 @@ class ConvexEstimator(StructuredEstimator):
     """Base of estimators with linear factors that minimise Eq. (6) of the paper to a stated duality gap."""
 
     dtype = "float64"  # the gap is a small difference of large numbers
+    _fitted = (*StructuredEstimator._fitted, "objective_", "converged_")
 
     def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Self:
         """Learn from graphs X and label vectors Y; nodes labelled −1 are left out."""
