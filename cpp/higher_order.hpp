@@ -185,7 +185,7 @@ inline HigherOrderResult solve_higher_order(const FactorGraph& graph, HigherOrde
     result.bound = -kInfinity;
   } else {
     const higher_order::Model model(graph);
-    tolerance = options.tol * model.scale;
+    tolerance = options.tol * model.scale + graph.dust();
     higher_order::run_method(model, method, options, result, interrupt);
   }
   if (result.labels.empty()) result.labels.assign(graph.n_nodes, 0);

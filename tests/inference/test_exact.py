@@ -74,6 +74,14 @@ def test_exact_finds_what_exhaustive_finds(seed, scale, forbid, with_factor):
     assert r.status == reference.status
 
 
+def test_the_only_labelling_is_proved():
+    """Then tolerances are zero, and the sums differ by rounding."""
+    triangle = [[0, 1], [1, 2], [2, 0]]
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        assert solve(rng.normal(size=(3, 1)), rng.normal(size=(3, 1, 1)), triangle, "exact").status == "optimal"
+
+
 @pytest.mark.parametrize("n_labels", range(1, 8))
 def test_constant_tables_are_proved(n_labels):
     """The mean of equal numbers, and with it the tolerance, must not come out on the wrong side by rounding."""

@@ -221,6 +221,25 @@ def test_edges_within_a_factor_do_not_loosen_the_bound():
     assert r.gap < 1e-9  # the triangle alone has a gap: frustrated cycles are what the relaxation cannot see
 
 
+@pytest.mark.parametrize("method", [*APPROXIMATE, "exact", "exhaustive"])
+def test_the_only_labelling_is_optimal(method):
+    """Tolerances refer to what labellings differ by: here nothing, so that only rounding is left between the sums."""
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        edges = np.array([[0, 1], [1, 2], [2, 3], [3, 0]])
+        problem = rng.normal(size=(4, 1)), rng.normal(size=(4, 1, 1)), edges, [([0, 1, 2], rng.normal(size=(1, 1, 1)))]
+        assert run(problem, method).status == "optimal"
+
+
+def test_what_is_asked_for_comes_without_an_answer_too():
+    """Neighbours on a cycle of five must differ, which two labels cannot do, though the relaxation does not know."""
+    edges = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]])
+    differ = np.stack([np.where(np.eye(2) > 0, -np.inf, 0.0)] * 5)
+    r = run((np.zeros((5, 2)), differ, edges, [([0, 2, 4], np.zeros((2, 2, 2)))]), "auto", reduced_costs=True)
+    assert r.status == "unresolved"
+    assert r.reduced_costs.shape == (5, 2)
+
+
 def test_float32_and_lists_are_welcome():
     table = np.zeros((2, 2, 2), np.float32)
     table[1, 0, 1] = 1

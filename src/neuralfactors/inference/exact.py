@@ -74,7 +74,7 @@ class _Search:
     def __init__(self, graph: FactorGraph, tol: float, time_limit: float):
         self.graph = graph
         self.tolerance = tol * graph.scale
-        self.equal = _EQUAL * graph.scale
+        self.equal = _EQUAL * graph.scale + graph.dust
         self.deadline = time.monotonic() + time_limit
         self.allowed = np.isfinite(graph.unary)  # (V, L)
         self.labels = np.zeros(len(graph.unary), np.int64)

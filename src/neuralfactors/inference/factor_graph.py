@@ -29,7 +29,16 @@ class FactorGraph:
     @property
     def scale(self) -> float:
         """Gain of the best entry of every row and table over their mean: what tolerances refer to."""
-        return sum(_gain(values) for values in [*self.unary, *(table for _, table in self.factors)])
+        return sum(map(_gain, self._rows_and_tables))
+
+    @property
+    def dust(self) -> float:
+        """What the order of summation may change in a score."""
+        return 1e-14 * sum(float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for v in self._rows_and_tables)
+
+    @property
+    def _rows_and_tables(self) -> list[NDArray[np.float64]]:
+        return [*self.unary, *(table for _, table in self.factors)]
 
 
 def make_factor_graph(problem: Problem, factors: Sequence[tuple[ArrayLike, ArrayLike]] = ()) -> FactorGraph:

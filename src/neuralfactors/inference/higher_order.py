@@ -1,7 +1,6 @@
 """MAP inference with factors over any number of nodes."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -91,19 +90,14 @@ def _solve_auto(
     if relaxed.status in ("optimal", "infeasible"):
         return relaxed
     polished = solve_factor_graph(graph, "bp", init=relaxed.labels, tol=tol, max_iter=max_iter)
-    return certify(polished, relaxed.bound, tol * graph.scale, relaxed)
+    return _certify(polished, relaxed, tol * graph.scale + graph.dust)
 
 
-def certify(found: Result, bound: float, tolerance: float, relaxed: Result) -> Result:
-    """`found` with a bound from elsewhere and the status that follows; iterations and reduced costs from `relaxed`."""
-    bound = max(bound, found.score)
-    if found.status == "unresolved":
-        return replace(found, bound=bound)
-    return Result(
-        found.labels,
-        found.score,
-        bound,
-        "optimal" if bound - found.score <= tolerance else "approximate",
-        relaxed.iterations + found.iterations,
-        relaxed.reduced_costs,
-    )
+def _certify(found: Result, relaxed: Result, tolerance: float) -> Result:
+    """`found` with the bound and the reduced costs of `relaxed`, and the status that follows."""
+    bound = max(relaxed.bound, found.score)
+    status = found.status
+    if status != "unresolved":
+        status = "optimal" if bound - found.score <= tolerance else "approximate"
+    iterations = relaxed.iterations + found.iterations
+    return Result(found.labels, found.score, bound, status, iterations, relaxed.reduced_costs)
