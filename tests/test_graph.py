@@ -28,6 +28,7 @@ def test_dtypes_are_kept_where_they_are_floats():
     assert Graph(np.ones((1, 1), dtype=np.float64)).node_features.dtype == np.float64
     assert Graph(np.ones((1, 1), dtype=np.int64)).node_features.dtype == np.float32
     assert Graph(torch.ones(1, 1)).node_features.dtype == np.float32
+    assert Graph(torch.ones(1, 1, dtype=torch.bfloat16)).node_features.dtype == np.float32
 
 
 @pytest.mark.parametrize(
@@ -36,6 +37,9 @@ def test_dtypes_are_kept_where_they_are_floats():
         ({"node_features": [1.0, 2.0]}, r"node_features must have 2 dimensions, got shape \(2,\)"),
         ({"node_features": [["a"]]}, "node_features must hold numbers, got dtype <U1"),
         ({"node_features": [[1.0, np.nan]]}, r"node_features must be finite, got nan at \(0, 1\)"),
+        ({"node_features": [[1.0], [1.0, 2.0]]}, "node_features must be an array, but its rows differ in length"),
+        ({"edges": [[0, 1], [2]]}, "edges must be an array, but its rows differ in length"),
+        ({"edges": [[0, 1, 2], [1, 0, 1]]}, r"edges of order 3 join distinct nodes, got \[1, 0, 1\] at row 1"),
         ({"edges": [[0, 3]]}, r"edges must hold node numbers from 0 to 2, got \[0, 3\] at row 0"),
         ({"edges": [[0, 1], [-1, 0]]}, r"got \[-1, 0\] at row 1"),
         ({"edges": [[0.0, 1.0]]}, "edges must hold integers, got dtype float64"),

@@ -135,18 +135,18 @@ class Graph(_Counted):
         PyTorch Geometric stores an undirected edge in both directions; where every edge has its reverse, the one with
         the smaller node first is kept.
         """
-        ends = _as_numpy(data.edge_index)
+        ends = _as_numpy(data.edge_index, "edge_index")
         if ends.ndim != 2 or ends.shape[0] != 2:
             raise ValueError(f"edge_index must have shape (2, E), got {ends.shape}")
         edges = np.ascontiguousarray(ends.T)
         attributes = getattr(data, "edge_attr", None)
-        features = None if attributes is None else _as_numpy(attributes).reshape(len(edges), -1)
+        features = None if attributes is None else _as_numpy(attributes, "edge_attr").reshape(len(edges), -1)
         pairs = {(int(i), int(j)) for i, j in edges}
         if edges.size and all((j, i) in pairs for i, j in pairs):
             keep = edges[:, 0] <= edges[:, 1]
             edges, features = edges[keep], None if features is None else features[keep]
         y = getattr(data, "y", None)
-        return cls(_as_numpy(data.x), edges, features), None if y is None else _as_numpy(y).astype(np.int64)
+        return cls(_as_numpy(data.x, "x"), edges, features), None if y is None else _as_numpy(y, "y").astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +243,7 @@ def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int6
 
 
 def _float_array(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floating[Any]]:
-    array = _as_numpy(values)
+    array = _as_numpy(values, name)
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimensions, got shape {array.shape}")
     if array.dtype.kind not in "fiub":
@@ -257,7 +257,7 @@ def _float_array(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floating
 
 
 def _edges(values: ArrayLike | None, n_nodes: int) -> NDArray[np.int64]:
-    edges = np.zeros((0, 2), dtype=np.int64) if values is None else _as_numpy(values)
+    edges = np.zeros((0, 2), dtype=np.int64) if values is None else _as_numpy(values, "edges")
     if edges.size == 0 and edges.ndim < 2:
         edges = np.zeros((0, 2), dtype=np.int64)
     if edges.ndim != 2 or edges.shape[1] < 2:
@@ -270,6 +270,13 @@ def _edges(values: ArrayLike | None, n_nodes: int) -> NDArray[np.int64]:
         raise ValueError(
             f"edges must hold node numbers from 0 to {n_nodes - 1}, got {edges[row].tolist()} at row {row}"
         )
+    if edges.shape[1] > 2:  # a table of higher order has one axis a node; an edge from a node to itself is welcome
+        twice = (np.diff(np.sort(edges, axis=1), axis=1) == 0).any(axis=1)
+        if twice.any():
+            row = int(twice.argmax())
+            raise ValueError(
+                f"edges of order {edges.shape[1]} join distinct nodes, got {edges[row].tolist()} at row {row}"
+            )
     return edges
 
 
@@ -282,14 +289,20 @@ def _node_weight(values: ArrayLike, n_nodes: int) -> NDArray[np.floating[Any]]:
     return weight
 
 
-def _as_numpy(values: Any) -> NDArray[Any]:
-    return values.detach().cpu().numpy() if isinstance(values, Tensor) else np.asarray(values)
+def _as_numpy(values: Any, name: str) -> NDArray[Any]:
+    if isinstance(values, Tensor):
+        values = values.detach().cpu()
+        values = values.float() if values.dtype == torch.bfloat16 else values  # numpy has no bfloat16
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array, but its rows differ in length") from error
 
 
 def _attribute(data: dict[str, Any], name: str, where: str) -> Any:
     if name not in data:
         raise ValueError(f"{where} has no attribute {name!r}; it has {sorted(map(str, data))}")
-    return np.atleast_1d(_as_numpy(data[name]))
+    return np.atleast_1d(_as_numpy(data[name], name))
 
 
 def _pointers(sizes: list[int]) -> NDArray[np.int64]:
