@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import product
 
 import torch
@@ -69,6 +69,8 @@ class Factor(nn.Module):
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
+        if not isinstance(hidden, Iterable):
+            raise ValueError(f"hidden must be a sequence with the units of each layer, got {hidden!r}: try ({hidden},)")
         if n_labels < 1 or order < 1 or n_features < 0 or any(units < 1 for units in hidden):
             raise ValueError(
                 "n_labels, order and hidden units must be at least 1 and n_features at least 0, "

@@ -168,7 +168,11 @@ def test_stopping_too_soon_is_told(learner):
     [
         (CuttingPlaneSVM(C=-1.0), "C must be positive and finite, got -1.0"),
         (CuttingPlaneSVM(slack="2"), r"slack must be one of \['n', '1'\], got '2'"),
-        (FrankWolfeSVM(max_iter=0), "max_iter must be at least 1 and tol not negative, got 0"),
+        (CuttingPlaneSVM(slack="1", cache_size=-1), "cache_size must be an integer ≥ 0, got -1"),
+        (FrankWolfeSVM(max_iter=0), "max_iter must be an integer ≥ 1, got 0"),
+        (CuttingPlaneSVM(max_iter=2.5), "max_iter must be an integer ≥ 1, got 2.5"),
+        (CuttingPlaneSVM(tol=float("nan")), "tol must not be negative, got nan"),
+        (CuttingPlaneSVM(class_weight={0: 1.0}), "class_weight must be None, .* or an array of numbers, got dict"),
         (FrankWolfeSVM(check_every=0), "check_every must be an integer ≥ 1, got 0"),
         (FrankWolfeSVM(class_weight=[1.0, -1.0, 1.0]), "class_weight must be one finite number ≥ 0 per label"),
     ],

@@ -277,6 +277,8 @@ def test_progress_bar(chains, capsys):
         ({"averaging": "yes"}, r"averaging must be None or one of \['linear', 'uniform'\], got 'yes'"),
         ({"class_weight": "equal"}, "class_weight must be None, \"balanced\" or an array, got 'equal'"),
         ({"class_weight": [1.0]}, r"class_weight needs 3 entries, one per label, got shape \(1,\)"),
+        ({"class_weight": {0: 1.0}}, 'class_weight must be None, "balanced" or an array of numbers, got dict'),
+        ({"unary_hidden": 16}, r"hidden must be a sequence with the units of each layer, got 16: try \(16,\)"),
         ({"n_labels": 2}, "Y must hold labels below n_labels=2, got 2"),
         ({"dtype": "float16"}, r"dtype must be one of \['float32', 'float64'\], got 'float16'"),
         ({"random_state": -1}, "random_state must be None, an integer ≥ 0"),
@@ -288,7 +290,7 @@ def test_progress_bar(chains, capsys):
 )
 def test_bad_parameters_are_refused(chains, arguments, message):
     with pytest.raises(ValueError, match=message):
-        StructuralSVM((), (), **{**FAST, **arguments}).fit(*chains)
+        StructuralSVM(**{"unary_hidden": (), "interaction_hidden": (), **FAST, **arguments}).fit(*chains)
 
 
 def test_bad_data_are_refused(chains):
@@ -311,8 +313,12 @@ def test_bad_data_are_refused(chains):
         svm.predict([Graph(np.ones((2, 2)))])
     with pytest.raises(ValueError, match="X must be a list of graphs, got a Graph"):
         svm.predict(X[0])
+    with pytest.raises(ValueError, match="X must be a sequence with one entry per graph, got generator"):
+        svm.predict(x for x in X)
     with pytest.raises(ValueError, match="Y needs one label vector per graph"):
         svm.score(X, Y[:-1])
+    with pytest.raises(ValueError, match="Y must be a sequence with one entry per graph, got NoneType"):
+        svm.score(X, None)
     assert svm.predict([]) == []
 
 

@@ -16,7 +16,7 @@ from torch import Tensor, nn
 from neuralfactors.factors import Factor, FactorModel
 from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
 from neuralfactors.learning.decode import Decoder
-from neuralfactors.learning.samples import Samples
+from neuralfactors.learning.samples import Samples, check_pairs, check_sequence
 from neuralfactors.persistence import FileFormatError, load_history, load_model, save_model
 from neuralfactors.potentials import Potentials
 
@@ -67,8 +67,7 @@ class StructuredEstimator(BaseEstimator):
 
     def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
         """Share of the labelled nodes that are predicted right, by their weight where graphs have `node_weight`."""
-        if len(X) != len(Y):
-            raise ValueError(f"Y needs one label vector per graph: expected {len(X)}, got {len(Y)}")
+        check_pairs(X, Y)
         right = total = 0.0
         for n, y_pred in enumerate(self.predict(X)):
             y, weight = check_labels(Y[n], X[n].n_nodes, f"Y[{n}]"), X[n].node_weight
@@ -137,6 +136,7 @@ class StructuredEstimator(BaseEstimator):
         check_is_fitted(self, "model_")
         if isinstance(X, Graph):
             raise ValueError("X must be a list of graphs, got a Graph: put it into a list")
+        check_sequence("X", X)
         if not len(X):
             return
         widths = check_agreement(X[n] for n in range(len(X)))

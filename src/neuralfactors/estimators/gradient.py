@@ -21,7 +21,7 @@ from neuralfactors.factors import FactorModel
 from neuralfactors.graph import Graph
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.history import Callback, ProgressBar, Record, TensorBoard, close
-from neuralfactors.learning.losses import check_class_weight
+from neuralfactors.learning.losses import check_class_weight, check_count
 from neuralfactors.learning.samples import Samples, digest
 from neuralfactors.learning.subgradient import Progress, Settings, Trainer
 from neuralfactors.persistence import load_state, save_state
@@ -54,7 +54,8 @@ class GradientEstimator(StructuredEstimator):
         if self.random_state is None and checkpoint is not None:
             settings = replace(settings, seed=checkpoint[0].get("seed", settings.seed))
         X, Y, validation = self._split(X, Y, validation, settings.seed)
-        self._check_counts()
+        check_count("pretrain", self.pretrain, least=0)
+        check_count("checkpoint_every", self.checkpoint_every)
         if settings.keep == "validation" and validation is None:
             raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
         continuing = self.warm_start and hasattr(self, "model_")
@@ -101,12 +102,6 @@ class GradientEstimator(StructuredEstimator):
         self.trainer_.run_epoch(samples)
         self.model_.eval()
         return self
-
-    def _check_counts(self) -> None:
-        for name, least in (("pretrain", 0), ("checkpoint_every", 1)):
-            value = getattr(self, name)
-            if not isinstance(value, (int, np.integer)) or value < least:
-                raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}")
 
     def _settings(self) -> Settings:
         raise NotImplementedError

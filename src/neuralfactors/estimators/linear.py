@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
-import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
@@ -17,7 +16,7 @@ from neuralfactors.learning.cutting_plane import ConvexRun, n_slack, one_slack
 from neuralfactors.learning.frank_wolfe import block_frank_wolfe
 from neuralfactors.learning.history import Callback, ProgressBar, close
 from neuralfactors.learning.linear import LinearProblem
-from neuralfactors.learning.losses import check_class_weight, check_option
+from neuralfactors.learning.losses import check_class_weight, check_count, check_option
 from neuralfactors.learning.samples import Samples
 
 
@@ -31,8 +30,9 @@ class ConvexEstimator(StructuredEstimator):
         """Learn from graphs X and label vectors Y; nodes labelled −1 are left out."""
         if not 0 < self.C < float("inf"):
             raise ValueError(f"C must be positive and finite, got {self.C}")
-        if self.max_iter < 1 or self.tol < 0:
-            raise ValueError(f"max_iter must be at least 1 and tol not negative, got {self.max_iter} and {self.tol}")
+        check_count("max_iter", self.max_iter)
+        if not self.tol >= 0:
+            raise ValueError(f"tol must not be negative, got {self.tol}")
         samples = Samples.check(X, Y, self.n_labels)
         self._take_sizes(samples)
         class_weight = samples.class_weight(self.class_weight)
@@ -139,6 +139,7 @@ class CuttingPlaneSVM(ConvexEstimator):
 
     def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
         check_option("slack", self.slack, ("n", "1"))
+        check_count("cache_size", self.cache_size, least=0)
         if self.slack == "n":
             return n_slack(problem, self.C, self.tol, self.max_iter, callbacks)
         return one_slack(problem, self.C, self.tol, self.max_iter, self.cache_size, callbacks)
@@ -215,8 +216,7 @@ class FrankWolfeSVM(ConvexEstimator):
         self.verbose = verbose
 
     def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
-        if not isinstance(self.check_every, (int, np.integer)) or self.check_every < 1:
-            raise ValueError(f"check_every must be an integer ≥ 1, got {self.check_every!r}")
+        check_count("check_every", self.check_every)
         seed = seed_of(self.random_state)
         options = (self.max_iter, seed, self.check_every, self.corrective)
         return block_frank_wolfe(problem, self.C, self.tol, *options, callbacks)

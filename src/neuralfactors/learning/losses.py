@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
@@ -203,6 +204,12 @@ def check_node_weight(node_weight: Tensor | None, n_nodes: int) -> None:
     wrong = node_weight[~(torch.isfinite(node_weight) & (node_weight >= 0))]
     if len(wrong):
         raise ValueError(f"node_weight must be finite and not negative, got {wrong[0].item()}")
+
+
+def check_count(name: str, value: object, least: int = 1) -> None:
+    """Refuse a `value` that is no integer, or one below `least`."""
+    if not isinstance(value, (int, np.integer)) or value < least:
+        raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}")
 
 
 def check_option(name: str, value: str, options: tuple[str, ...]) -> None:

@@ -36,11 +36,7 @@ class Samples:
         cls, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None, *, drop_void: bool = True
     ) -> Samples:
         """The samples, refused with a sentence that names the graph where X and Y do not fit each other."""
-        for name, value in (("X", X), ("Y", Y)):
-            if not hasattr(value, "__len__") or not hasattr(value, "__getitem__") or isinstance(value, (str, dict)):
-                raise ValueError(f"{name} must be a sequence with one entry per graph, got {type(value).__name__}")
-        if len(X) != len(Y):
-            raise ValueError(f"Y needs one label vector per graph: expected {len(X)}, got {len(Y)}")
+        check_pairs(X, Y)
         n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))
         labels = [check_labels(Y[n], X[n].n_nodes, f"Y[{n}]") for n in range(len(X))]
         highest = max((int(y.max()) for y in labels if y.size), default=-1)
@@ -100,7 +96,11 @@ class Samples:
             counts = self.class_counts()
             present = np.count_nonzero(counts)
             return np.where(counts > 0, counts.sum() / (present * np.maximum(counts, 1)), 0.0)
-        weight = np.asarray(option, dtype=np.float64)
+        try:
+            weight = np.asarray(option, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            got = type(option).__name__
+            raise ValueError(f'class_weight must be None, "balanced" or an array of numbers, got {got}') from error
         if weight.shape != (self.n_labels,):
             raise ValueError(f"class_weight needs {self.n_labels} entries, one per label, got shape {weight.shape}")
         return weight
@@ -108,6 +108,20 @@ class Samples:
     def digest(self) -> str:
         """A fingerprint of features, edges and labels."""
         return digest(self.X, self.Y)
+
+
+def check_sequence(name: str, value: Any) -> None:
+    """Refuse a `value` that has no length and no entries by number."""
+    if not hasattr(value, "__len__") or not hasattr(value, "__getitem__") or isinstance(value, (str, dict)):
+        raise ValueError(f"{name} must be a sequence with one entry per graph, got {type(value).__name__}")
+
+
+def check_pairs(X: Any, Y: Any) -> None:
+    """Refuse X and Y unless they are sequences of the same length."""
+    check_sequence("X", X)
+    check_sequence("Y", Y)
+    if len(X) != len(Y):
+        raise ValueError(f"Y needs one label vector per graph: expected {len(X)}, got {len(Y)}")
 
 
 def digest(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> str:

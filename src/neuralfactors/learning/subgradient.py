@@ -16,7 +16,7 @@ from neuralfactors.layers import Workspace
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.distributed import Ranks
 from neuralfactors.learning.history import Callback, Record, make_record, tell
-from neuralfactors.learning.losses import check_option
+from neuralfactors.learning.losses import check_count, check_option
 from neuralfactors.learning.optimizers import (
     SCHEDULES,
     Average,
@@ -59,9 +59,8 @@ class Settings:
         if not all(0 <= value < 1 for value in self.momentum):
             raise ValueError(f"momentum must be at least 0 and below 1, got {self.momentum}")
         for name in ("max_iter", "batch_size", "patience"):
-            value = getattr(self, name)
-            if value is not None and (not isinstance(value, (int, np.integer)) or value < 1):
-                raise ValueError(f"{name} must be an integer ≥ 1, got {value!r}")
+            if getattr(self, name) is not None:
+                check_count(name, getattr(self, name))
         if self.t0 < 0 or self.tol < 0:
             raise ValueError(f"t0 and tol must not be negative, got t0={self.t0} and tol={self.tol}")
         check_option("keep", self.keep, ("objective", "validation", "last"))
