@@ -202,3 +202,13 @@ def test_objective_and_convergence_are_saved(learner, tmp_path):
     learner.fit(*make_chains(6, 4, 3)).save(tmp_path)
     again = type(learner).load(tmp_path)
     assert (again.objective_, again.converged_) == (learner.objective_, True)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_unit_of_the_weights_does_not_matter(name):
+    """Costs of s a node and s C in place of C: the weights are s times as large, and the objective s² times."""
+    X, Y = make_chains(12, 4, 3, random_state=1)
+    small = [Graph(x.node_features, x.edges, node_weight=np.full(4, 1e-5)) for x in X]
+    learner = LEARNERS[name](30 * 1e-5).fit(small, Y)
+    assert learner.converged_
+    assert learner.objective_ == pytest.approx(1e-10 * optimum(1, 30.0), rel=1e-3)

@@ -16,8 +16,8 @@ def maximise_on_simplex(
     """The α ≥ 0 that maximises ⟨linear, α⟩ − ½ αᵀ gram α while its sum stays that of the start.
 
     Moves weight to the entry of steepest gain from the one that makes the most of it (sequential minimal optimisation
-    with second-order choice) until the slopes differ by no more than `tol`, relative to the size of `linear`, or for
-    `max_iter` moves.
+    with second-order choice) until the slopes differ by no more than `tol`, relative to the size of `linear` where that
+    is not zero, or for `max_iter` moves.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def maximise_on_simplex(
     alpha = alpha.copy()
     gradient = linear - gram @ alpha
     diagonal = gram.diagonal()
-    scale = max(1.0, float(np.abs(linear).max(initial=0.0)))
+    scale = float(np.abs(linear).max(initial=0.0)) or 1.0
     for _ in range(max_iter):
         gain = int(gradient.argmax())
         slopes = np.where(alpha > 0, gradient[gain] - gradient, 0.0)
