@@ -322,6 +322,24 @@ def test_bad_data_are_refused(chains):
     assert svm.predict([]) == []
 
 
+def test_bad_validation_data_are_refused_before_training(chains):
+    X, Y = chains
+    epochs = []
+    svm = StructuralSVM((), (), callbacks=[epochs.append], **FAST)
+    cases = [
+        (X, r"validation must be a pair \(X, Y\) of graphs and labels, got list"),
+        (([], []), "validation data: X must hold at least one Graph, got none"),
+        ((X, Y[:-1]), "validation data: Y needs one label vector per graph: expected 30, got 29"),
+        ((X, [np.full(6, -1)] * 30), "validation data: Y must label at least one node, but all nodes are void"),
+        (([Graph(np.ones((2, 2)))], [[0, 1]]), "validation data have 2 node features, but X has 3"),
+        (([Graph(np.ones((2, 3)), [[0, 1]], [[1.0]])], [[0, 1]]), "validation data have 1 edge features, but X has 0"),
+    ]
+    for validation, message in cases:
+        with pytest.raises(ValueError, match=message):
+            svm.fit(X, Y, validation=validation)
+    assert not epochs
+
+
 def test_every_method_of_inference_serves():
     X, Y = make_grids(3, 3)
     scores = {}

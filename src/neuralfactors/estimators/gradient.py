@@ -60,6 +60,8 @@ class GradientEstimator(StructuredEstimator):
             raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
         continuing = self.warm_start and hasattr(self, "model_")
         samples = self._check(X, Y, settings, self.n_labels, continuing)
+        if validation is not None:
+            _check_validation(validation, samples)
         self._start(samples, settings, continuing, 0 if checkpoint else self.pretrain)
         run = "" if self.checkpoint is None else self._fingerprint(samples, settings, validation)
         callbacks = self._callbacks()
@@ -211,6 +213,22 @@ class GradientEstimator(StructuredEstimator):
         if validation is not None:
             described.append(digest(*validation))
         return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _check_validation(validation: Validation, samples: Samples) -> None:
+    """Refuse validation data that cannot judge what is learned from `samples`, before any of it is."""
+    if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+        raise ValueError(f"validation must be a pair (X, Y) of graphs and labels, got {type(validation).__name__}")
+    try:
+        held = Samples.check(*validation)
+    except ValueError as error:
+        raise ValueError(f"validation data: {error}") from error
+    names = {"n_node_features": "node features"}
+    if has_edges(held.X):  # graphs without fit any
+        names |= {"n_edge_features": "edge features", "order": "nodes in an edge"}
+    for name, what in names.items():
+        if getattr(held, name) != getattr(samples, name):
+            raise ValueError(f"validation data have {getattr(held, name)} {what}, but X has {getattr(samples, name)}")
 
 
 def _identity(value: Any) -> Any:
