@@ -158,3 +158,19 @@ def test_a_refused_fit_leaves_the_model_whole(chains, fitted, tmp_path):
         fitted.set_params(class_weight=[1.0]).fit(*below(chains, 2))
     fitted.save(tmp_path)
     assert load(tmp_path).n_labels_ == 3
+
+
+@pytest.mark.parametrize("change", [{"unary_hidden": (5,)}, {"activation": "relu"}, {"dropout": 0.1}])
+def test_factors_that_parameters_no_longer_describe(chains, fitted, tmp_path, change):
+    """They could be saved but not loaded, and a change that training ignores is no change."""
+    fitted.set_params(warm_start=True, **change)
+    for use in (
+        lambda: fitted.save(tmp_path / "model"),
+        lambda: fitted.fit(*chains),
+        lambda: fitted.partial_fit(*chains),
+    ):
+        with pytest.raises(ValueError, match=rf"the fitted factors have another {next(iter(change))}: set it back"):
+            use(*arguments)
+    assert not (tmp_path / "model").exists()
+    fitted.set_params(unary_hidden=[4], activation="tanh", dropout=0.0).save(tmp_path / "model")
+    assert torch.equal(parameters(load(tmp_path / "model")), parameters(fitted))

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from neuralfactors.datasets.chains import make_chains
-from neuralfactors.estimators import StructuralSVM
+from neuralfactors.estimators import StructuralSVM, UnaryClassifier
 from neuralfactors.graph import Graph
 from neuralfactors.learning.optimizers import DUST, Average, drop_dust, learning_rate_factor
 
@@ -42,3 +42,16 @@ def test_weights_that_only_the_regulariser_moves_never_become_denormal():
     svm = StructuralSVM((), (3,), optimizer="sgd", momentum=0.0, schedule="constant", learning_rate=0.5,
                         batch_size=None, max_iter=135, keep="last").fit(X, Y)  # fmt: skip
     assert torch.count_nonzero(svm.model_.interaction.hidden[0].weight) == 0  # halved 135 times: 1e-41 of what it was
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        StructuralSVM((4,), (), optimizer="sgd", learning_rate=1e6, C=1e6, max_iter=5),
+        StructuralSVM((4,), (), learning_rate=1e38, schedule="constant", max_iter=5),
+        UnaryClassifier((4,), learning_rate=1e38, schedule="constant", max_iter=5),
+    ],
+)
+def test_training_that_diverges_says_so(model):
+    with pytest.raises(ValueError, match=r"training diverges: .* lower learning_rate"):
+        model.fit(*make_chains(5))

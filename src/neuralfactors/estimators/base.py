@@ -21,6 +21,15 @@ from neuralfactors.persistence import FileFormatError, load_history, load_model,
 from neuralfactors.potentials import Potentials
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
+DESCRIBING = (
+    "hidden",
+    "unary_hidden",
+    "interaction_hidden",
+    "activation",
+    "symmetric",
+    "dropout",
+    "bias",
+)  # the factors
 
 
 class StructuredEstimator(BaseEstimator):
@@ -79,6 +88,7 @@ class StructuredEstimator(BaseEstimator):
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted estimator into the folder `path`: JSON, safetensors and the history; no code."""
         check_is_fitted(self, "model_")
+        self._check_description()
         parameters, omitted = _storable(self.get_params(deep=False))
         fitted = {name: _to_json(getattr(self, name)) for name in self._fitted}
         document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": fitted}
@@ -127,7 +137,18 @@ class StructuredEstimator(BaseEstimator):
     def _finish(self, model: FactorModel) -> FactorModel:
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {self.dtype!r}")
+        self._described = self._description()
         return model.to(getattr(self, "device", "cpu"), DTYPES[self.dtype])
+
+    def _description(self) -> dict[str, Any]:
+        known = self.get_params(deep=False)
+        return {name: _to_json(known[name]) for name in DESCRIBING if name in known}
+
+    def _check_description(self) -> None:
+        """Refuse parameters that have come to describe other factors than those of `model_`."""
+        changed = [name for name, value in self._description().items() if value != self._described[name]]
+        if changed:
+            raise ValueError(f"the fitted factors have another {' and '.join(changed)}: set it back, or fit a clone")
 
     def _decoder(self) -> Decoder:
         return Decoder(self.inference, self.inference_tol, self.inference_max_iter, self.n_threads)

@@ -79,9 +79,9 @@ class GradientEstimator(StructuredEstimator):
         """One more epoch, on these graphs; without a model yet, the number of labels is fixed to `n_labels`.
 
         A model from `fit` or from a file is trained further. In place of the schedule "cosine", which ends after
-        `max_iter` epochs, the learning rate is constant. Parameters changed by `set_params` count from here on, but for
-        those that describe the factors, which are made already. The optimiser keeps its state; with another `optimizer`
-        or `averaging`, or a momentum where there was none, it and the average begin anew.
+        `max_iter` epochs, the learning rate is constant. Parameters changed by `set_params` count from here on; those
+        that describe the factors, which are made already, must be the same. The optimiser keeps its state; with another
+        `optimizer` or `averaging`, or a momentum where there was none, it and the average begin anew.
         """
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
@@ -130,6 +130,7 @@ class GradientEstimator(StructuredEstimator):
         samples = Samples.check(X, Y, n_labels, drop_void=settings.void == "drop")
         if not continuing:
             return samples
+        self._check_description()
         self._check_widths((samples.n_node_features, samples.n_edge_features, samples.order), has_edges(X))
         if samples.n_labels > self.n_labels_:
             raise ValueError(

@@ -22,6 +22,7 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
 FUSED = ("sgd", "adam", "adamw")  # one pass over the parameters instead of several
 SCHEDULES = ("inverse", "constant", "cosine")
 DUST = 1e-20  # parameters smaller than this are nothing
+HUGE = 1e15  # beyond it, sums of products overflow float32
 
 
 def make_optimizer(optimizer: str | MakeOptimizer, groups: Groups) -> torch.optim.Optimizer:
@@ -58,6 +59,13 @@ def drop_dust(parameters: Sequence[Tensor]) -> None:
     """
     for parameter in parameters:
         parameter.masked_fill_(parameter.abs() < DUST, 0.0)
+
+
+@torch.no_grad()
+def refuse_divergence(parameters: Sequence[Tensor]) -> None:
+    """Refuse to go on with parameters that are NaN or beyond all bounds, while the cause can still be told."""
+    if not all(bool((parameter.abs() < HUGE).all()) for parameter in parameters):
+        raise ValueError("training diverges: parameters grow without bound; lower learning_rate, or scale the features")
 
 
 class Average:

@@ -24,6 +24,7 @@ from neuralfactors.learning.optimizers import (
     drop_dust,
     learning_rate_factor,
     make_optimizer,
+    refuse_divergence,
 )
 from neuralfactors.learning.samples import Samples
 from neuralfactors.learning.step import Clock, Totals, accumulate, accumulate_cross_entropy
@@ -231,6 +232,7 @@ class Trainer:
                     parameter.grad.add_(parameter.detach())
         self.optimizer.step()
         drop_dust(self.parameters)
+        refuse_divergence(self.parameters)
         if self.average is not None:
             self.average.update(self.parameters)
 
