@@ -37,6 +37,14 @@ def test_sixteen_bits(tmp_path):
     assert read_image(tmp_path / "a.png")[..., 1].tolist() == [[0, 1, 255], [0, 1, 128]]
 
 
+@pytest.mark.parametrize("brightest", [4095, 65535])
+@pytest.mark.parametrize("dtype", [np.uint16, np.int32])
+def test_files_of_sixteen_bits_may_hold_twelve(tmp_path, brightest, dtype):
+    deep = np.array([[0, round(brightest * 0.2), brightest]], dtype=dtype)
+    Image.fromarray(deep).save(tmp_path / "a.tif")
+    assert read_image(tmp_path / "a.tif")[0, :, 0].tolist() == [0, 51, 255]
+
+
 def test_floats_by_their_range(tmp_path):
     Image.fromarray(np.array([[-1.0, 0.0, 3.0]], dtype=np.float32)).save(tmp_path / "a.tiff")
     assert read_image(tmp_path / "a.tiff")[0, :, 0].tolist() == [0, 64, 255]

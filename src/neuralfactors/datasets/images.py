@@ -16,6 +16,10 @@ from neuralfactors.files import write_atomically
 ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)  # the EXIF tag, and its values that swap height and width
 SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm", ".pgm", ".pnm", ".jp2", ".tga")
 
+# Brightest values of 12 and 16 bits: cameras of microscopes store 12 bits in files of 16, in which they look black. No
+# other depths, so that pictures of one camera are rarely scaled in two ways.
+DEPTHS = (4095, 65535)
+
 
 def read_image(path: Path) -> NDArray[np.uint8]:
     """The picture (H, W, 3) in a file: RGB, 8 bits, upright as its EXIF orientation says, transparency on white."""
@@ -100,11 +104,12 @@ def _open(path: Path) -> Image.Image:
 
 
 def _to_bytes(values: NDArray[np.generic], path: Path) -> NDArray[np.uint8]:
-    # More than 8 bits: 16-bit integers by their full range; wider ones and floats by the range they use. Pixels that
+    # More than 8 bits: integers by the range of their depth; wider ones and floats by the range they use. Pixels that
     # are no number, or infinite, are black: they must not decide how the others look.
     numbers = values.astype(np.float64)
-    if values.dtype.kind in "iu" and numbers.min(initial=0) >= 0 and numbers.max(initial=0) <= 65535:
-        return np.rint(numbers / 257).astype(np.uint8)
+    if values.dtype.kind in "iu" and numbers.min(initial=0) >= 0 and numbers.max(initial=0) <= DEPTHS[-1]:
+        brightest = next(depth for depth in DEPTHS if numbers.max(initial=0) <= depth)
+        return np.rint(numbers * (255 / brightest)).astype(np.uint8)
     finite = np.isfinite(numbers)
     if not finite.any():
         raise ValueError(f"{path} has no pixel with a finite value")
