@@ -125,6 +125,17 @@ def test_label_maps_of_colours(tmp_path):
     assert read_labels(tmp_path / "a.bmp", CLASSES).tolist() == LABELS
 
 
+@pytest.mark.parametrize("quality", [75, 100])
+def test_label_maps_with_loss_are_refused(tmp_path, quality):
+    # Of these noisy indices each is that of some class, so that nothing else could tell.
+    classes = Classes(tuple(ClassEntry(k, f"class {k}") for k in range(256)))
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    Image.fromarray(INDICES.repeat(8, axis=0)).save(tmp_path / "a.png", format="JPEG", quality=quality, exif=exif)
+    with pytest.raises(ValueError, match=r"a\.png is a JPEG, whose compression changes labels: .* as PNG"):
+        read_labels(tmp_path / "a.png", classes)
+
+
 def test_what_cannot_be_read_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"a.png does not exist"):
         read_image(tmp_path / "a.png")

@@ -15,7 +15,7 @@ from neuralfactors.files import write_atomically
 
 ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)  # the EXIF tag, and its values that swap height and width
 SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm", ".pgm", ".pnm", ".jp2", ".tga")
-
+LOSSY = ("JPEG", "MPO")
 # Brightest values of 12 and 16 bits: cameras of microscopes store 12 bits in files of 16, in which they look black. No
 # other depths, so that pictures of one camera are rarely scaled in two ways.
 DEPTHS = (4095, 65535)
@@ -35,6 +35,8 @@ def read_image(path: Path) -> NDArray[np.uint8]:
 def read_labels(path: Path, classes: Classes) -> NDArray[np.int64]:
     """Label (H, W) of each pixel, −1 for void, from a map of class indices (one channel) or of class colours (RGB)."""
     picture = _open(path)
+    if picture.format in LOSSY:  # what it smears along boundaries may pass for other classes, unnoticed
+        raise ValueError(f"{path} is a JPEG, whose compression changes labels: make the label maps anew as PNG")
     if picture.mode in ("RGB", "RGBA"):
         return classes.labels_of_colours(np.asarray(picture.convert("RGB")), path)
     if picture.mode not in ("L", "P", "1", "I", "I;16", "I;16B"):
@@ -94,7 +96,9 @@ def _open(path: Path) -> Image.Image:
     try:
         picture = Image.open(path)
         picture.load()
-        return ImageOps.exif_transpose(picture)
+        upright = ImageOps.exif_transpose(picture)
+        upright.format = picture.format  # which a copy has lost
+        return upright
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist") from None
     except UnidentifiedImageError:
