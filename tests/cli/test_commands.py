@@ -92,6 +92,15 @@ def test_predict_writes_indices_in_class_colours_and_an_overlay(call, trained, s
         np.testing.assert_array_equal(confidence, np.rint(255 * segmenter.confidence(path)))
 
 
+def test_predict_leaves_hidden_files_of_a_folder_alone(call, trained, scenes, tmp_path):
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new/._a.png").write_bytes(b"what macOS knows of a.png")
+    result = call("predict", trained, tmp_path / "new", "--out", tmp_path / "maps")
+    assert (result.code, result.err) == (1, f"Error: {tmp_path / 'new'} holds no picture\n")
+    (tmp_path / "new/a.png").write_bytes((scenes / "images/scene_0003.png").read_bytes())
+    assert call("predict", trained, tmp_path / "new", "--out", tmp_path / "maps").code == 0
+
+
 def test_predict_takes_a_folder_and_can_be_quiet(call, trained, scenes, tmp_path):
     result = call("predict", trained, scenes / "images", "--out", tmp_path, "--quiet")
     assert (result.code, result.out, result.err) == (0, "", "")

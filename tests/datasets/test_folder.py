@@ -146,6 +146,14 @@ def test_check_finds_what_read_would(root, harm, message):
         ImageFolder(root)["test"][0].check()
 
 
+def test_hidden_files_are_no_pictures(root):
+    for part in ("images", "labels"):
+        (root / part / "._scene_0000.png").write_bytes(b"what macOS knows of scene_0000.png")
+    whole = ImageFolder(root)
+    assert all(not sample.name.startswith(".") for split in whole.splits for sample in whole[split])
+    assert len(whole) == len(list((root / "labels").glob("scene_*.png")))
+
+
 @pytest.mark.realdata
 @pytest.mark.parametrize(
     ("name", "drop", "sizes", "n_labels"),

@@ -122,13 +122,13 @@ def _load(run: Path, row: str | None) -> Segmenter:
 
 def _pictures(paths: list[Path]) -> list[Path]:
     """The pictures among `paths` and in the folders among them; refused where two would be written to one file."""
-    from neuralfactors.datasets import SUFFIXES
+    from neuralfactors.datasets import list_pictures
 
     found: list[Path] = []
     for path in paths:
         if not path.exists():
             raise ValueError(f"{path} does not exist")
-        inside = sorted(p for p in path.iterdir() if p.suffix.lower() in SUFFIXES) if path.is_dir() else [path]
+        inside = list_pictures(path) if path.is_dir() else [path]
         if not inside:
             raise ValueError(f"{path} holds no picture")
         found += inside

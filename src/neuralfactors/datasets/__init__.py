@@ -2,7 +2,15 @@
 
 from neuralfactors.datasets.convert import CONVERTERS, convert_kitti, convert_msrc21, convert_siftflow
 from neuralfactors.datasets.folder import ImageFolder, Sample
-from neuralfactors.datasets.images import SUFFIXES, colour_labels, read_image, read_labels, write_image, write_label_map
+from neuralfactors.datasets.images import (
+    SUFFIXES,
+    colour_labels,
+    list_pictures,
+    read_image,
+    read_labels,
+    write_image,
+    write_label_map,
+)
 from neuralfactors.datasets.scenes import SCENE_CLASSES, make_scenes, write_scenes
 
 __all__ = [
@@ -15,6 +23,7 @@ __all__ = [
     "convert_kitti",
     "convert_msrc21",
     "convert_siftflow",
+    "list_pictures",
     "make_scenes",
     "read_image",
     "read_labels",

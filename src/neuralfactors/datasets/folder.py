@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.datasets.classes import Classes, read_utf8
-from neuralfactors.datasets.images import SUFFIXES, image_shape, read_image, read_labels
+from neuralfactors.datasets.images import image_shape, list_pictures, read_image, read_labels
 
 RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
 logger = logging.getLogger(__name__)
@@ -164,9 +164,8 @@ def _files(folder: Path) -> dict[str, Path]:
     if not folder.is_dir():
         raise ValueError(f"{folder} is missing")
     files: dict[str, Path] = {}
-    for path in sorted(folder.iterdir()):
-        if path.suffix.lower() in SUFFIXES:
-            if path.stem in files:
-                raise ValueError(f"{files[path.stem]} and {path} have one name: which of them is meant?")
-            files[path.stem] = path
+    for path in list_pictures(folder):
+        if path.stem in files:
+            raise ValueError(f"{files[path.stem]} and {path} have one name: which of them is meant?")
+        files[path.stem] = path
     return files

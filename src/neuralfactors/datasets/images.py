@@ -21,6 +21,11 @@ LOSSY = ("JPEG", "MPO")
 DEPTHS = (4095, 65535)
 
 
+def list_pictures(folder: Path) -> list[Path]:
+    """Files of `folder` with the suffix of a picture, sorted, without hidden ones, such as macOS leaves in archives."""
+    return sorted(p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and not p.name.startswith("."))
+
+
 def read_image(path: Path) -> NDArray[np.uint8]:
     """The picture (H, W, 3) in a file: RGB, 8 bits, upright as its EXIF orientation says, transparency on white."""
     picture = _open(path)
