@@ -185,6 +185,15 @@ def test_compare_says_what_it_evaluates_on(call, cache, copied_scenes, tmp_path)
     assert "Accuracies are of 3 images, the split val." in result.out
 
 
+def test_compare_refuses_images_that_leave_nothing_to_evaluate(call, copied_scenes, tmp_path):
+    for split in ("val", "test"):
+        (copied_scenes / f"splits/{split}.txt").unlink()
+    result = call("compare", copied_scenes, "--out", tmp_path / "run", "--methods", "unary")
+    assert result.code == 1
+    assert result.err == f"Error: {copied_scenes} has neither test nor val to evaluate rows on: use --test\n"
+    assert not (tmp_path / "run").exists()
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

@@ -27,7 +27,7 @@ def compare(
     """The folder `out`, after the rows of `config` have been trained and evaluated with every seed.
 
     A comparison of the same settings that is there already is gone on with; more seeds may be asked of it. Where the
-    images have no `test_split`, rows are evaluated on `val_split`.
+    images have no `test_split`, rows are evaluated on `val_split`; ValueError where they have neither.
     """
     seeds = tuple(dict.fromkeys(seeds))
     if not seeds:
@@ -35,8 +35,12 @@ def compare(
     config = replace(config, seed=seeds[0])
     data = open_folder(config)
     if not used_splits(config, data)["test"]:
-        logger.info("There is no split %s: rows are evaluated on %s", config.test_split, config.val_split)
-        config = replace(config, test_split=config.val_split)
+        missing, config = config.test_split, replace(config, test_split=config.val_split)
+        if not used_splits(config, data)["test"]:
+            raise ValueError(
+                f"{data.root} has neither {missing} nor {config.val_split} to evaluate rows on: use --test"
+            )
+        logger.info("There is no split %s: rows are evaluated on %s", missing, config.test_split)
     folder = RunFolder(Path(out))
     if (folder.path / RUN_FILE).exists():
         document = folder.document()
