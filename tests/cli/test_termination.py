@@ -1,6 +1,7 @@
 """What ends a run from outside leaves one that 'resume' continues."""
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -36,6 +37,19 @@ def test_sigterm_is_told_in_one_sentence_and_resumed_to_the_same_model(call, sce
     assert call("train", scenes, "--out", tmp_path / "whole", "--cache", cache, *OPTIONS).code == 0
     models = [folder / "rows/int+nrl/model/model.safetensors" for folder in (run, tmp_path / "whole")]
     assert same_bytes(*models)
+
+
+def test_an_output_of_few_characters_is_no_error(trained, tmp_path):
+    copy = tmp_path / "run"
+    copy.mkdir()
+    document = json.loads((trained / "run.json").read_text())
+    (copy / "run.json").write_text(json.dumps({**document, "data": "a\udce4b → c"}))  # not UTF-8, and not Latin 1
+    for encoding, data in (("utf-8", b"a\\udce4b \xe2\x86\x92 c"), ("latin-1", b"a\\udce4b \\u2192 c")):
+        words = [sys.executable, "-m", "neuralfactors", "info", str(copy)]
+        result = subprocess.run(words, capture_output=True, env={**os.environ, "PYTHONIOENCODING": encoding})
+        assert (result.returncode, result.stderr) == (0, b"")
+        assert data in result.stdout
+        assert b"waiting" in result.stdout
 
 
 def test_a_reader_that_has_had_enough_is_no_error(trained):

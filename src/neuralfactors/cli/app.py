@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import logging
 import os
 import shlex
@@ -179,5 +180,8 @@ def main() -> None:
     """Run the command line; the process ends with its exit code."""
     # Before torch is imported: threads that wait by spinning make training many times slower where cores are shared.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # Dashes and names that its encoding has not are written as escapes, as on the error stream.
+        sys.stdout.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # schedulers end jobs with it: the same as Ctrl-C
     app(prog_name="neuralfactors")
