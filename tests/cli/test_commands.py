@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -90,6 +91,23 @@ def test_predict_writes_indices_in_class_colours_and_an_overlay(call, trained, s
         assert read_image(tmp_path / "maps" / f"{path.stem}.overlay.jpg").shape == (48, 64, 3)
         confidence = np.asarray(Image.open(tmp_path / "maps" / f"{path.stem}.confidence.png"))
         np.testing.assert_array_equal(confidence, np.rint(255 * segmenter.confidence(path)))
+
+
+def test_commands_to_go_on_with_can_be_typed_as_they_stand(call, scenes, cache, tmp_path):
+    """Where the name of a folder has spaces, or begins as an option does."""
+    place, options = tmp_path / "my runs", ("--cache", cache, *FAST)
+    place.mkdir()
+    result = call("train", scenes, "--out", place / "a run", *options)
+    next_words = shlex.split(result.err.splitlines()[-1].partition("Next: ")[2])
+    assert next_words[:3] == ["neuralfactors", "predict", str(place / "a run")]
+    document = json.loads((place / "a run/run.json").read_text())
+    (place / "-cut").mkdir()
+    (place / "-cut/run.json").write_text(json.dumps({**document, "finished": None}))
+    picture = scenes / "images/scene_0003.png"
+    told = call("info", "./-cut", cwd=place).out
+    assert "not yet: neuralfactors resume ./-cut\n" in told
+    assert "neuralfactors resume ./-cut'" in call("train", scenes, "--out=-cut", cwd=place).err
+    assert "neuralfactors resume ./-cut'" in call("predict", "./-cut", picture, "--out", tmp_path, cwd=place).err
 
 
 def test_predict_leaves_hidden_files_of_a_folder_alone(call, trained, scenes, tmp_path):

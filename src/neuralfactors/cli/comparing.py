@@ -78,6 +78,7 @@ def compare(
     row CP starts again from its beginning.
     """
     from neuralfactors import experiment
+    from neuralfactors.experiment.folder import typed
 
     known = experiment.Preset.read(preset) if preset else None
     config = _config(data, known, features, _rows(methods, features))
@@ -94,7 +95,7 @@ def compare(
     with resumable(out):
         experiment.compare(config, numbers, out, means, command_line())
     show_comparison(out, as_json=as_json)
-    tell(f"The report, for a browser: neuralfactors report {out}")
+    tell(f"The report, for a browser: neuralfactors report {typed(out)}")
 
 
 @command("tune", "neuralfactors tune msrc21 --preset msrc21 --method int+nrl --trials 30 --out runs/tuned")

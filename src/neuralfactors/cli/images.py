@@ -87,6 +87,7 @@ SUMMARY = {"pixel": "pixels", "class_mean": "classes", "mean_iou": "mean IoU"}
 def info(run: RunArgument, as_json: AsJson = False) -> None:
     """Say what a run is: its data, classes, features, and how far its rows are."""
     from neuralfactors.experiment import SEEDS, RunFolder, read_trials
+    from neuralfactors.experiment.folder import typed
 
     document = RunFolder.open(run).document()
     if as_json:
@@ -103,7 +104,7 @@ def info(run: RunArgument, as_json: AsJson = False) -> None:
         "features": document["features"],
         "seeds": ", ".join(map(str, document.get(SEEDS, [document["seed"]]))),
         "started": document["started"],
-        "finished": document["finished"] or f"not yet: neuralfactors resume {run}",
+        "finished": document["finished"] or f"not yet: neuralfactors resume {typed(run)}",
         "version": document["versions"].get("neuralfactors"),
     }
     for name, value in facts.items():

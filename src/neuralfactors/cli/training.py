@@ -92,6 +92,7 @@ def train(
 ) -> None:
     """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
     from neuralfactors.experiment import Means, RunConfig, every_row, merge_parameters, read_settings_of, row_name
+    from neuralfactors.experiment.folder import typed
     from neuralfactors.segmentation import default_balance
 
     row = row_name(method)
@@ -104,7 +105,7 @@ def train(
         drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     _train(config, out, Means(cache_folder(cache), jobs, dask, progress()))
-    tell(f"The model is in {out}. Next: neuralfactors predict {out} IMAGES --out DIR")
+    tell(f"The model is in {out}. Next: neuralfactors predict {typed(out)} IMAGES --out DIR")
 
 
 @command("resume", "neuralfactors resume runs/photos")
@@ -159,8 +160,11 @@ def resumable(run: Path) -> Iterator[None]:
     try:
         yield
     except KeyboardInterrupt:
+        from neuralfactors.experiment.folder import typed
+
         begun = (run / "run.json").exists()
-        raise Interrupted(f"Interrupted: 'neuralfactors resume {run}' goes on." if begun else "Interrupted.") from None
+        told = f"Interrupted: 'neuralfactors resume {typed(run)}' goes on." if begun else "Interrupted."
+        raise Interrupted(told) from None
 
 
 def _write_report(run: Path) -> str:

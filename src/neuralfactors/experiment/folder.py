@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,7 +76,7 @@ class RunFolder:
         finished = self.finished_rows()
         if not finished:
             raise ValueError(
-                f"{self.path} has no finished model yet: 'neuralfactors resume {self.path}' goes on with it"
+                f"{self.path} has no finished model yet: 'neuralfactors resume {typed(self.path)}' goes on with it"
             )
         if name is None:
             return "int+nrl" if "int+nrl" in finished else finished[-1]
@@ -83,6 +84,16 @@ class RunFolder:
         if name not in finished:
             raise ValueError(f"{self.path} has no finished row {name!r}; it has {', '.join(finished)}")
         return name
+
+
+def typed(path: Path) -> str:
+    """`path` as a word of a command line: quoted where the shell would split it, and never taken for an option.
+
+    >>> typed(Path("-my runs"))
+    "'./-my runs'"
+    """
+    text = os.fspath(path)
+    return shlex.quote(f"./{text}" if text.startswith("-") else text)
 
 
 def write_json(path: Path, content: Any) -> None:

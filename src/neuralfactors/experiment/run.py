@@ -15,7 +15,7 @@ import torch
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_examples
-from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, write_json
+from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, typed, write_json
 from neuralfactors.experiment.lock import alone_in
 from neuralfactors.experiment.preparation import (
     DIGEST,
@@ -43,7 +43,8 @@ def run(config: RunConfig, out: str | os.PathLike[str], means: Means | None = No
     folder = RunFolder(Path(out))
     if (folder.path / RUN_FILE).exists():
         raise FileExistsError(
-            f"{out} already holds a run: 'neuralfactors resume {out}' continues it, another one needs another folder"
+            f"{out} already holds a run: 'neuralfactors resume {typed(folder.path)}' continues it, another one needs "
+            "another folder"
         )
     check_config(config)
     data = open_data(config)
