@@ -1,12 +1,13 @@
 """Presets, images held out and limits: what is learnt from, and what is not."""
 
 import json
+import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
-from neuralfactors.datasets import write_scenes
+from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.experiment import (
     PRESETS,
     ROWS,
@@ -19,7 +20,7 @@ from neuralfactors.experiment import (
     evaluate_row,
     run,
 )
-from neuralfactors.experiment.preparation import open_data, open_folder, prepare, training_samples, used_splits
+from neuralfactors.experiment.preparation import DIGEST, open_data, open_folder, prepare, training_samples, used_splits
 from neuralfactors.experiment.subsets import Part, drawn, limited
 from neuralfactors.vision import FeatureSettings
 
@@ -148,6 +149,22 @@ def test_set_without_test_images_is_compared_on_validation_images(tmp_path):
     assert document["seeds"] == [3]
     with pytest.raises(ValueError, match="seeds must name at least one seed"):
         compare(config, [], tmp_path / "other")
+
+
+def test_seeds_of_a_comparison_share_a_random_split(tmp_path):
+    scenes = write_scenes(tmp_path / "scenes", 12, shape=(30, 40))
+    shutil.rmtree(scenes / "splits")
+    config = RunConfig(
+        str(scenes), ("unary",), "compare", {"n_regions": 10}, {"unary": {"max_iter": 1}}, test_split="test"
+    )
+    compare(config, [2, 0], tmp_path / "run")
+    whole, *runs = (RunFolder(tmp_path / "run" / place).document() for place in ("", "seed-2", "seed-0"))
+    assert [run["seed"] for run in runs] == [2, 0]
+    assert {run[DIGEST] for run in runs} == {whole[DIGEST]}
+    judged = ImageFolder(scenes, random_state=2)["test"]
+    for seed in (2, 0):
+        examples = json.loads((tmp_path / f"run/seed-{seed}/examples.json").read_text())["images"]
+        assert [example["name"] for example in examples] == [sample.name for sample in judged]
 
 
 def test_limits_and_folds_go_by_images_where_there_are_mirror_images(scenes, tmp_path):

@@ -72,7 +72,7 @@ def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
         if not document["finished"]:
             refuse_changed(document, whole, open_folder(whole))
         for seed in document[SEEDS]:
-            config = replace(whole, seed=seed)
+            config = replace(whole, seed=seed, split_seed=whole.seed)  # all seeds are judged by the same images
             place = folder.seed(seed)
             if (place / RUN_FILE).exists():
                 resume_run(place, means)

@@ -48,6 +48,8 @@ class RunConfig:
     preset : str
     n_examples : int
         How many images of the evaluated split are kept in the run folder, with all rows' predictions.
+    split_seed : int
+        Seed of the random split of images that have no splits; None: `seed`.
     """
 
     data: str
@@ -67,6 +69,7 @@ class RunConfig:
     seed: int = 0
     preset: str | None = None
     n_examples: int = 12
+    split_seed: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("rows", "void", "drop"):

@@ -69,7 +69,8 @@ def open_data(config: RunConfig) -> ImageFolder:
 
 def open_folder(config: RunConfig) -> ImageFolder:
     """The images of a run by split, with those that it holds out."""
-    data = ImageFolder(config.data, void=config.void, drop=config.drop, random_state=config.seed)
+    seed = config.seed if config.split_seed is None else config.split_seed
+    data = ImageFolder(config.data, void=config.void, drop=config.drop, random_state=seed)
     if config.holdout:
         names = [sample.name for sample in data[config.train_split]]
         if config.holdout >= len(names):
