@@ -230,3 +230,11 @@ def test_comparison_of_seeds_renders_and_fits_a_phone(page, make_comparison):
         assert js(page, "return document.documentElement.scrollWidth") <= 320
     finally:
         page.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+
+
+def test_figures_of_a_single_row_are_not_blown_up(page, make_run):
+    page.get_log("performance")
+    page.get(write_report(make_run(rows=("int+nrl",), folder="single")).as_uri())
+    widths = js(page, "return [...document.querySelectorAll('svg.chart')].map((chart) => chart.clientWidth)")
+    assert max(widths) <= 36 * 16  # letters stay about as large as those of the text
+    assert len(shown(page, "#synergy svg.chart")) == 2
