@@ -97,6 +97,10 @@ def name_twice(root):
     (root / "splits" / "test.txt").write_text("scene_0001\nscene_0000\n scene_0001\n")
 
 
+def name_a_file(root):
+    (root / "splits" / "test.txt").write_text("images/scene_0001.png")
+
+
 def break_encoding(root):
     (root / "splits" / "test.txt").write_text("scène\n", encoding="latin-1")
 
@@ -121,6 +125,7 @@ def break_index(root):
         (lambda root: (root / "images" / "scene_0002.png").unlink(), "scene_0002.png is a label map without an image"),
         (lambda root: [path.unlink() for path in (root / "labels").iterdir()], "labels holds no label map"),
         (lambda root: (root / "splits" / "test.txt").write_text("cow"), "test.txt names cow, which has no label map"),
+        (name_a_file, r"names images/scene_0001.png, which has no label map in .*: write scene_0001, without folder"),
         (name_twice, "test.txt names scene_0001 more than once"),
         (break_encoding, "test.txt is not a text in UTF-8"),
         (lambda root: (root / "splits" / "test.txt").unlink(), "there is no split 'test' in .*; there are train, val"),

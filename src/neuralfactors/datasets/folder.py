@@ -129,7 +129,9 @@ def check_split(names: Sequence[str], known: Collection[str], path: Path, labels
     seen: set[str] = set()
     for name in names:
         if name not in known:
-            raise ValueError(f"{path} names {name}, which has no label map in {labels}")
+            bare = Path(name).stem
+            hint = f": write {bare}, without folder and suffix" if bare in known else ""
+            raise ValueError(f"{path} names {name}, which has no label map in {labels}{hint}")
         if name in seen:
             raise ValueError(f"{path} names {name} more than once")
         seen.add(name)
