@@ -125,6 +125,13 @@ def test_predict_takes_a_folder_and_can_be_quiet(call, trained, scenes, tmp_path
     assert len(list(tmp_path.glob("*.png"))) == 12
 
 
+def test_evaluate_on_a_single_image(call, trained, copied_scenes, cache):
+    (copied_scenes / "splits/val.txt").write_text("scene_0003\n")
+    result = call("evaluate", trained, copied_scenes, "--split", "val", "--cache", cache)
+    assert result.code == 0, result.err
+    assert "int+nrl on 1 image of val: pixels" in result.out
+
+
 def test_evaluate_agrees_with_predict_and_with_the_run(call, trained, scenes, cache):
     result = call("evaluate", trained, scenes, "--split", "val", "--cache", cache, "--json", "--jobs", "1", "--quiet")
     assert result.code == 0, result.err

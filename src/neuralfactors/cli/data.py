@@ -23,7 +23,7 @@ from neuralfactors.cli.app import (
     progress,
     tell,
 )
-from neuralfactors.cli.tables import show_json
+from neuralfactors.cli.tables import counted, show_json
 
 
 @command("convert", "neuralfactors convert msrc21 MSRC_ObjCategImageDatabase_v2 msrc21")
@@ -44,7 +44,7 @@ def convert(
         show_json({"images": count, "splits": splits, "folder": str(target)})
     else:
         told = ", ".join(f"{n} {split}" for split, n in splits.items())
-        tell(f"{count} images in {target} ({told}).")
+        tell(f"{counted(count, 'image')} in {target} ({told}).")
 
 
 @command("prepare", "neuralfactors prepare photos --features bow+cnn --jobs -1")
@@ -75,4 +75,4 @@ def prepare(
     if as_json:
         show_json({"images": count, "cache": str(folder)})
     else:
-        tell(f"The features of {count} images are in {folder}.")
+        tell(f"The features of {counted(count, 'image')} are in {folder}.")

@@ -18,7 +18,7 @@ from neuralfactors.cli.app import (
     progress,
     tell,
 )
-from neuralfactors.cli.tables import row_figures, show_json, show_results, show_table
+from neuralfactors.cli.tables import counted, row_figures, show_json, show_results, show_table
 
 if TYPE_CHECKING:
     import numpy as np
@@ -77,7 +77,7 @@ def evaluate(
     width = range(len(names))
     show_table(("", *map(str, width)), [[f"{k} {names[k]}", *_shares(confusion[k])] for k in width])
     told = ", ".join(f"{text} {figures[key]:.1f} %" for key, text in SUMMARY.items() if figures[key] is not None)
-    typer.echo(f"\n{figures['row']} on {figures['n_images']} images of {split}: {told}")
+    typer.echo(f"\n{figures['row']} on {counted(figures['n_images'], 'image')} of {split}: {told}")
 
 
 SUMMARY = {"pixel": "pixels", "class_mean": "classes", "mean_iou": "mean IoU"}

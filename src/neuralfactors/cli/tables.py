@@ -17,6 +17,15 @@ def show_json(content: Any) -> None:
     typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
 
 
+def counted(n: int, noun: str) -> str:
+    """`n` and the `noun`, in the plural unless there is one.
+
+    >>> counted(1, "image"), counted(0, "image")
+    ('1 image', '0 images')
+    """
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
 def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print `rows` under `heads`; the first column to the left, the others to the right."""
     cells = [[_cell(value) for value in row] for row in (heads, *rows)]
@@ -97,7 +106,7 @@ def show_trials(run: Path, *, as_json: bool = False) -> None:
         rows.append([trial["trial"], *figures, *("as it was" if v is None else f"{v:g}" for v in values)])
     show_table(heads, rows)
     failed = len(trials) - len(best)
-    typer.echo(f"{len(trials)} trials" + (f", {failed} of them failed" if failed else ""))
+    typer.echo(counted(len(trials), "trial") + (f", {failed} of them failed" if failed else ""))
 
 
 def show_comparison(run: Path, *, as_json: bool = False) -> None:
@@ -117,7 +126,7 @@ def show_comparison(run: Path, *, as_json: bool = False) -> None:
         rows.append([*cells, *(_whole(row[key]) for key in ("n_train", "best_epoch")), row["seconds_per_epoch"]])
     show_table(heads, rows)
     if figures["split"]:
-        typer.echo(f"Accuracies are of {figures['n_images']} images, the split {figures['split']}.")
+        typer.echo(f"Accuracies are of {counted(figures['n_images'], 'image')}, the split {figures['split']}.")
     for problem in figures["problems"]:
         typer.echo(problem, err=True)
 
