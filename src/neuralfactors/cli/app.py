@@ -30,7 +30,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
-# Options that several commands share.
+# Arguments and options that several commands share.
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and results.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more of what is going on.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]

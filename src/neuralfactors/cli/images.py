@@ -13,6 +13,7 @@ from neuralfactors.cli.app import (
     Dask,
     Jobs,
     Row,
+    RunArgument,
     cache_folder,
     command,
     progress,
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from neuralfactors.segmentation import Segmenter
-
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 
 
 @command("predict", "neuralfactors predict runs/photos new/*.jpg --out maps")

@@ -19,6 +19,7 @@ from neuralfactors.cli.app import (
     Jobs,
     Mirror,
     Regions,
+    RunArgument,
     Settings,
     Void,
     cache_folder,
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 
 DEMO_ROWS = ("unary", "SGD", "int+nrl")
 Out = Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the run; it must not hold one yet.")]
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 
 
 @command("demo", "neuralfactors demo --out runs/demo")

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.folder import RunFolder
 from neuralfactors.experiment.preparation import Means, Prepared, open_folder, prepare
-from neuralfactors.experiment.rows import build_row, fit_row
+from neuralfactors.experiment.rows import build_row, fit_row, named_stages
 from neuralfactors.experiment.settings import merge_parameters
 from neuralfactors.experiment.subsets import limited, take, take_images
 from neuralfactors.metrics import Scores, confusion_matrix
@@ -90,14 +88,10 @@ def _score(config: RunConfig, prepared: Prepared, train: LabelledGraphs, held: L
     row = config.rows[0]
     model = build_row(row, config, prepared.describer.n_labels)
     segmenter = Segmenter(estimator=model, balance=config.balance_of(row), random_state=config.seed)
-    follows = any(stage.get_params().get("keep") == "validation" for stage in _stages(model))
+    follows = any(stage.get_params().get("keep") == "validation" for _, stage in named_stages(model))
     fit_row(segmenter, prepared.describer, train, held if follows else None)
     n_labels = prepared.describer.n_labels
     counts = np.zeros((n_labels, n_labels))
     for sample, image, graph in zip(held.samples, held.images, held.X, strict=True):
         counts += confusion_matrix(sample.read_labels(), image.paint(segmenter.label_graph(graph)), n_labels)
     return Scores(counts)
-
-
-def _stages(model: Any) -> Sequence[Any]:
-    return [stage for _, stage in model.steps] if isinstance(model, Pipeline) else [model]
