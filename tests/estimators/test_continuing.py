@@ -164,11 +164,7 @@ def test_a_refused_fit_leaves_the_model_whole(chains, fitted, tmp_path):
 def test_factors_that_parameters_no_longer_describe(chains, fitted, tmp_path, change):
     """They could be saved but not loaded, and a change that training ignores is no change."""
     fitted.set_params(warm_start=True, **change)
-    for use in (
-        lambda: fitted.save(tmp_path / "model"),
-        lambda: fitted.fit(*chains),
-        lambda: fitted.partial_fit(*chains),
-    ):
+    for use, arguments in ((fitted.save, [tmp_path / "model"]), (fitted.fit, chains), (fitted.partial_fit, chains)):
         with pytest.raises(ValueError, match=rf"the fitted factors have another {next(iter(change))}: set it back"):
             use(*arguments)
     assert not (tmp_path / "model").exists()
