@@ -190,6 +190,8 @@ def test_default_estimator(n_images, batch_size, pretrain):
     assert {stage.batch_size for stage in found.values()} == {batch_size}
     assert (found["bow"].pretrain, found["bow"].dropout) == (pretrain, 0.0)
     assert found["cnn"].pretrain == (pretrain or 14)
+    rates = {name: (model.learning_rate, model.interaction_learning_rate) for name, model in found.items()}
+    assert rates == {"bow": (0.01, 0.003) if n_images >= 50 else (0.001, 0.001), "cnn": (0.001, 0.001)}
     assert found["cnn"].dropout > 0
 
 

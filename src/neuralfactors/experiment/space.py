@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.experiment.variants import BALANCE
+from neuralfactors.segmentation import LEARNING_RATES
 
 DECADES = {"C": 1.5, "learning_rate": 1.0}  # how far a search goes up and down from the present value
 RANGES = {"t0": (0.1, 100.0), "drag": (0.01, 1.0)}  # drag is 1 − momentum
@@ -77,6 +78,7 @@ def _scaled(known: Mapping[str, Any]) -> list[Dimension]:
         for full in (name, f"interaction_{name}"):
             if full in known:
                 centre = known[name] if known[full] is None else known[full]
+                centre = LEARNING_RATES[full] if centre == "auto" else centre
                 found.append(Dimension(full, centre / 10**decades, centre * 10**decades, centre))
     return found
 

@@ -23,6 +23,10 @@ BALANCE = "balance"  # of the Segmenter, among the parameters of a row
 
 LOGISTIC: dict[str, Any] = {"hidden": (), "C": 100.0, "max_iter": 50, "batch_size": "auto", "keep": "last"}
 LINEAR: dict[str, Any] = {**INTEGRATED, "unary_hidden": (), "interaction_hidden": ()}
+DEEP: dict[str, Any] = {
+    **INTEGRATED, "unary_hidden": (256,) * 3, "interaction_hidden": (512,) * 3, "activation": "relu",
+    "learning_rate": 0.003, "interaction_learning_rate": 0.001,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -79,11 +83,7 @@ VARIANTS: dict[str, Variant] = {
         {**INTEGRATED, "unary_hidden": (N_LABELS,), "interaction_hidden": ()},
         note="one hidden unit a class, linear interaction",
     ),
-    "3-layer": Variant(
-        StructuralSVM,
-        {**INTEGRATED, "unary_hidden": (256,) * 3, "interaction_hidden": (512,) * 3, "activation": "relu"},
-        note="three hidden layers each",
-    ),
+    "3-layer": Variant(StructuralSVM, DEEP, note="three hidden layers each"),
     # The paper's second setting, for CNN features: one image a step, classes balanced.
     STATE_OF_THE_ART: Variant(
         StructuralSVM,

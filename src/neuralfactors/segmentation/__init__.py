@@ -5,10 +5,11 @@ from neuralfactors.segmentation.evaluation import Evaluation, evaluate, mean_int
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.graphs import LabelledGraphs
 from neuralfactors.segmentation.samples import ArraySample, LabelledImage
-from neuralfactors.segmentation.segmenter import INTEGRATED, WITH_CNN, Segmenter, default_balance
+from neuralfactors.segmentation.segmenter import INTEGRATED, LEARNING_RATES, WITH_CNN, Segmenter, default_balance
 
 __all__ = [
     "INTEGRATED",
+    "LEARNING_RATES",
     "WITH_CNN",
     "ArraySample",
     "Describer",

@@ -31,18 +31,22 @@ from neuralfactors.vision import FeatureSettings, ImageGraph
 
 Picture = NDArray[np.uint8] | str | os.PathLike[str]
 
-# Chosen on validation images of MSRC-21; `neuralfactors train` uses them too.
+# Chosen on images held out of the training images of MSRC-21 and KITTI; `neuralfactors train` uses them too.
 INTEGRATED: dict[str, Any] = {
-    "C": 100.0, "learning_rate": 1e-3, "pretrain": "auto", "max_iter": 25, "batch_size": "auto", "keep": "last"
+    "C": 100.0, "learning_rate": "auto", "interaction_learning_rate": "auto", "pretrain": "auto", "max_iter": 25,
+    "batch_size": "auto", "keep": "last",
 }  # fmt: skip
 # CNN features tell the training images' classes apart without any context. Dropout makes the unary factor as unsure of
 # them as it will be of new images, so that interactions learn to help where help is needed: without it they do not.
 WITH_CNN: dict[str, Any] = {
-    "C": 3.0, "interaction_hidden": (64,), "activation": "relu", "dropout": 0.5, "max_iter": 16
+    "C": 3.0, "learning_rate": 0.001, "interaction_learning_rate": 0.001, "interaction_hidden": (64,),
+    "activation": "relu", "dropout": 0.5, "max_iter": 16,
 }  # fmt: skip
 CNN_BALANCE = 0.5
 MAX_BATCH, STEPS = 12, 20  # "auto": so many images a step at most, and where there are few, so many steps an epoch
 FEW_IMAGES, FIRST_STEPS = 50, 300  # "auto": with fewer images, or CNN features, so many first steps are unary
+# "auto": interactions learn slower, since most pairs of classes have few edges to learn from; few images, slower still.
+LEARNING_RATES, RATE_OF_FEW = {"learning_rate": 0.01, "interaction_learning_rate": 0.003}, 0.001
 
 
 def default_balance(features: str) -> float:
@@ -61,8 +65,10 @@ class Segmenter(BaseEstimator):
         What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
         training. None: a `StructuralSVM` with neural factors, trained as a whole. ``batch_size="auto"`` in it stands
         for 12 images a step, or fewer where that leaves less than 20 steps an epoch; ``pretrain="auto"``, for as
-        many epochs as make 300 steps, where there are fewer than 50 images or CNN features, else for none. Its
-        `n_labels`, `verbose` and, unless that is None here, `random_state` are replaced by those of the segmenter.
+        many epochs as make 300 steps, where there are fewer than 50 images or CNN features, else for none;
+        ``learning_rate="auto"`` and ``interaction_learning_rate="auto"``, for 0.01 and 0.003, or 0.001 where there
+        are fewer than 50 images. Its `n_labels`, `verbose` and, unless that is None here, `random_state` are replaced
+        by those of the segmenter.
     balance : float
         How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN features.
     mirror : bool
@@ -305,6 +311,9 @@ class Segmenter(BaseEstimator):
             if known.get("pretrain") == "auto":
                 wanted = n_images < FEW_IMAGES or describer.builder.settings.uses_cnn
                 common["pretrain"] = math.ceil(FIRST_STEPS / math.ceil(n_images / size)) if wanted else 0
+            for name, rate in LEARNING_RATES.items():
+                if known.get(name) == "auto":
+                    common[name] = RATE_OF_FEW if n_images < FEW_IMAGES else rate
             stage.set_params(**{name: value for name, value in common.items() if name in known})
         return stages
 
