@@ -186,6 +186,19 @@ def test_curves_confusion_interactions_timings_settings_versions_and_command(mak
         assert text in page
 
 
+def test_accuracy_that_never_changes_has_an_axis_up_to_a_hundred(make_run):
+    run = make_run(rows=("int+nrl",))
+    records = [{"epoch": epoch, "accuracy": 1.0} for epoch in (1, 2, 3)]
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    (run / "rows/int+nrl/history.jsonl").write_text(text)
+    page = report(run)
+    start = page.index('data-quantity="accuracy"')
+    panel = page[start : page.index("</figure>", start)]
+    stops = [float(stop) for stop in re.findall(r'class="tick"[^>]*>([\d.]+)<', panel)]
+    assert max(stops) == 100
+    assert 99 in stops
+
+
 def test_examples_go_from_gain_to_loss_and_say_so(make_run):
     run = make_run()
     truth = np.asarray(Image.open(run / "examples/first.png"))

@@ -181,7 +181,7 @@ def test_row_that_the_paper_does_not_have_is_shown_last(make_run):
 
 
 def test_no_folder_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"run_folder must be a folder, but there is none at .*nowhere"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere is no folder: a run was expected there"):
         write_report(tmp_path / "nowhere")
 
 

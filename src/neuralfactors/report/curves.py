@@ -70,6 +70,8 @@ def _panel(all_series: list[Series], key: str, name: str) -> Markup | None:
         return None
     values = [value for series in all_series for value in series.values]
     low, high = min(values), max(values)
+    if key == "accuracy" and low == high:
+        low = max(high - 1.0, 0.0)  # room below a level line: there is none above 100 %
     wide = key != "accuracy" and low > 0 and high / low > 40
     stops = _powers(low, high) if wide else svg.ticks(min(low, 0.0) if key in ("hinge", "gap") else low, high, 5)
     make = svg.logarithmic if wide else svg.linear

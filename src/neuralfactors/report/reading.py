@@ -19,14 +19,14 @@ def read_run(folder: str | os.PathLike[str]) -> Run:
     """The run in `folder`; FileNotFoundError or ValueError where there is none that can be read."""
     path = Path(folder)
     if not path.is_dir():
-        raise FileNotFoundError(f"run_folder must be a folder, but there is none at {path}")
+        raise FileNotFoundError(f"{path} is no folder: a run was expected there")
     seeds = _seed_folders(path)
     return _read_comparison(path, seeds) if seeds else _read_single(path)
 
 
 def _read_single(path: Path) -> Run:
     if not (path / "run.json").exists() and not (path / "rows").is_dir():
-        raise ValueError(f"run_folder must hold run.json and rows/, but {path} has neither: it is not a run folder")
+        raise ValueError(f"{path} holds neither run.json nor rows/: it is not a run folder")
     run = _read_info(path)
     run.classes = _read_classes(run)
     run.rows = tuple(row for row in (_read_row(name, run) for name in _row_folders(path)) if row)
