@@ -238,3 +238,17 @@ def test_figures_of_a_single_row_are_not_blown_up(page, make_run):
     widths = js(page, "return [...document.querySelectorAll('svg.chart')].map((chart) => chart.clientWidth)")
     assert max(widths) <= 36 * 16  # letters stay about as large as those of the text
     assert len(shown(page, "#synergy svg.chart")) == 2
+
+
+def test_labels_of_charts_are_not_cut_off(driver, make_run):
+    """The longest name of a row reaches over none of the edges."""
+    open_page(driver, make_run(rows=("int+nrl", "neural-factors")))
+    outside = js(
+        driver,
+        "return [...document.querySelectorAll('svg.chart')].filter(chart => chart.getClientRects().length)"
+        ".flatMap(chart => [...chart.querySelectorAll('text')].filter(text => {"
+        "  const [box, room] = [text.getBBox(), chart.viewBox.baseVal];"
+        "  return box.x < room.x - 1 || box.x + box.width > room.x + room.width + 1 }))"
+        ".map(text => text.textContent)",
+    )
+    assert outside == []

@@ -18,7 +18,7 @@ MEASURES = (("pixel", "Pixel accuracy"), ("class_mean", "Class-mean accuracy"))
 
 def rows_beside_paper(lines: Sequence[Line], measure: str, title: str) -> Markup:
     """One line a row: a bar for ours, a whisker for its spread over seeds, a hollow diamond for the paper's figure."""
-    left, right, pitch = 74.0, WIDTH - 44.0, 30.0
+    left, right, pitch = svg.room_for((line.name for line in lines), 66.0) + 8, WIDTH - 44.0, 30.0
     height = 14 + pitch * len(lines) + 22
     x = svg.linear(0, 100, left, right)
     drawn = _percent_axis(x, 8, height - 20)
@@ -90,7 +90,7 @@ def seconds_by_part(rows: Sequence[Row]) -> tuple[Markup | None, list[str]]:
     shown = [row for row in rows if means[row.folder]]
     if not shown:
         return None, []
-    left, right, pitch = 74.0, WIDTH - 50.0, 27.0
+    left, right, pitch = svg.room_for((row.name for row in shown), 66.0) + 8, WIDTH - 50.0, 27.0
     height = 8 + pitch * len(shown) + 20
     stops = svg.ticks(0, max(sum(means[row.folder].values()) for row in shown), 4)
     x = svg.linear(0, stops[-1], left, right)

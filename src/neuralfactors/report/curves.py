@@ -12,7 +12,7 @@ from neuralfactors.report import svg
 from neuralfactors.report.run import Row, number
 
 WIDTH, HEIGHT = 440.0, 270.0
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 370.0, 12.0, 236.0
+LEFT, TOP, BOTTOM = 46.0, 12.0, 236.0
 MOST_POINTS = 240  # more than one a pixel shows nothing
 
 QUANTITIES = (
@@ -77,18 +77,19 @@ def _panel(all_series: list[Series], key: str, name: str) -> Markup | None:
     make = svg.logarithmic if wide else svg.linear
     y = make(stops[0], stops[-1], BOTTOM, TOP)
     last = max(max(series.epochs) for series in all_series)
-    x = svg.linear(0, last, LEFT, RIGHT)
-    drawn = [svg.line(LEFT, y(stop), RIGHT, y(stop), "grid") for stop in stops]
+    right = WIDTH - 11 - svg.room_for((series.row.name for series in all_series), 59.0)
+    x = svg.linear(0, last, LEFT, right)
+    drawn = [svg.line(LEFT, y(stop), right, y(stop), "grid") for stop in stops]
     drawn += [svg.text(LEFT - 6, y(stop) + 4, svg.short(stop), "tick", "end") for stop in stops]
     epochs = [stop for stop in svg.ticks(0, last, 4) if stop <= last * 1.02]
     drawn += [svg.text(x(stop), BOTTOM + 16, f"{stop:g}", "tick", "middle") for stop in epochs]
-    drawn.append(svg.text(RIGHT, BOTTOM + 30, "epoch" + (", logarithmic height" if wide else ""), "tick", "end"))
+    drawn.append(svg.text(right, BOTTOM + 30, "epoch" + (", logarithmic height" if wide else ""), "tick", "end"))
     places = svg.spread([y(series.values[-1]) for series in all_series], 13.0, TOP + 4, BOTTOM)
-    drawn += [_draw(series, x, y, place) for series, place in zip(all_series, places, strict=True)]
+    drawn += [_draw(series, x, y, right, place) for series, place in zip(all_series, places, strict=True)]
     return svg.picture(WIDTH, HEIGHT, f"{name} over the epochs of {', '.join(s.row.name for s in all_series)}", drawn)
 
 
-def _draw(series: Series, x: svg.Scale, y: svg.Scale, label_at: float) -> Markup:
+def _draw(series: Series, x: svg.Scale, y: svg.Scale, right: float, label_at: float) -> Markup:
     points = [(x(epoch), y(value)) for epoch, value in zip(series.epochs, series.values, strict=True)]
     path = "M" + "L".join(f"{px:.1f} {py:.1f}" for px, py in points)
     marked = np.unique(np.linspace(0, len(points) - 1, min(5, len(points))).astype(int))
@@ -98,8 +99,8 @@ def _draw(series: Series, x: svg.Scale, y: svg.Scale, label_at: float) -> Markup
         svg.tag("title", f"{series.row.name}: {svg.short(series.values[-1])} at the end"),
         svg.tag("path", d=path, class_="curve", stroke_dasharray=svg.DASHES[series.slot % 8] or None),
         *(svg.mark(points[index][0], points[index][1], series.slot) for index in marked),
-        svg.line(end[0] + 4, end[1], RIGHT + 8, label_at, "leader"),
-        svg.text(RIGHT + 11, label_at + 4, series.row.name, "series-name"),
+        svg.line(end[0] + 4, end[1], right + 8, label_at, "leader"),
+        svg.text(right + 11, label_at + 4, series.row.name, "series-name"),
         class_=f"series slot-{series.slot}",
         data_series=series.row.folder,
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from markupsafe import Markup, escape
 
 MINUS = "\N{MINUS SIGN}"
+LETTER = 7.0  # width of a letter in a label, of 12 pixels, at most on average
 Scale = Callable[[float], float]
 
 # Each row has a line style and a mark of its own beside its colour, so that no reader depends on hue.
@@ -84,6 +85,11 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     first = math.floor(low / step + 1e-9)
     last = math.ceil(high / step - 1e-9)
     return [round(k * step, 12) for k in range(first, last + 1)]
+
+
+def room_for(names: Iterable[str], least: float) -> float:
+    """Width that the longest of `names` needs as a label, at `least` so much."""
+    return max([least, *(LETTER * len(name) for name in names)])
 
 
 def percent(value: float | None) -> str:
