@@ -21,15 +21,8 @@ from neuralfactors.persistence import FileFormatError, load_history, load_model,
 from neuralfactors.potentials import Potentials
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
-DESCRIBING = (
-    "hidden",
-    "unary_hidden",
-    "interaction_hidden",
-    "activation",
-    "symmetric",
-    "dropout",
-    "bias",
-)  # the factors
+# Parameters that describe the factors.
+DESCRIBING = ("hidden", "unary_hidden", "interaction_hidden", "activation", "symmetric", "dropout", "bias")
 
 
 class StructuredEstimator(BaseEstimator):
@@ -137,7 +130,7 @@ class StructuredEstimator(BaseEstimator):
     def _finish(self, model: FactorModel) -> FactorModel:
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {self.dtype!r}")
-        self._described = self._description()
+        self._described = self._description()  # as they are now, whatever set_params may say later
         return model.to(getattr(self, "device", "cpu"), DTYPES[self.dtype])
 
     def _description(self) -> dict[str, Any]:
