@@ -17,6 +17,7 @@
 #include "bp.hpp"
 #include "candidates.hpp"
 #include "forest.hpp"
+#include "proof.hpp"
 #include "random.hpp"
 #include "relaxation.hpp"
 #include "task.hpp"
@@ -34,12 +35,17 @@ class AutoSearch {
     const bool patient = task_.options.max_iterations > 0;  // a budget that is given is spent
     const int budget = patient ? task_.options.max_iterations : kIterations;
     iterate(relaxation_, std::min(kFirstIterations, budget));
+    if (task_.clip()) {
+      relaxation_.restart();
+      iterate(relaxation_, std::min(kFirstIterations, budget));
+    }
     if (is_coarse() && is_restrictable() && !is_loose(kVeryLoose))
       search_restricted();  // a bound that satisfies comes long before a labelling that is nearly as good as can be
     else if (!is_loose(kVeryLoose) && !is_wide())
       iterate(relaxation_, std::min(kSecondIterations, budget - task_.out.iterations));
     double gap_before = std::numeric_limits<double>::infinity();
-    while (!task_.closed() && !search(relaxation_, model_, is_restrictable())) {
+    while (!satisfied() && !search(relaxation_, model_, is_restrictable())) {
+      if (task_.closed()) break;
       const double hoped_for = (is_loose(kNear) ? kWorthIt : kWorthItNear) * gap_before;
       const bool promising = (patient || task_.gap() < hoped_for) && !is_loose(kVeryLoose);
       gap_before = task_.gap();
@@ -53,31 +59,25 @@ class AutoSearch {
       iterate(relaxation_, restricted ? 1 : is_restrictable() ? kMoreOfMany : kMoreOfFew);
     }
     if (!task_.closed() && is_loose(kExpand)) expand_labels();
-    if (!settled_) {
-      const double bound_of_sweeps = task_.out.bound + kSafety * task_.survey.rounding();
-      task_.out.bound = is_coarse() ? bound_of_sweeps : relaxation_.certified();
-    }
-    if (task_.options.reduced_costs) fill_reduced_costs(task_, relaxation_);
+    certify();
   }
 
  private:
   static constexpr int kFirstIterations = 3, kSecondIterations = 2, kIterations = 60;
-  static constexpr double kCoarse = 1e-3;  // a tolerance beside which float32's errors, even taken many times, are
-  static constexpr double kSafety = 10;    // nothing: it takes no bound in double precision
+  static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
   static constexpr int kMoreOfMany = 2, kMoreOfFew = 6;         // further iterations with many labels and with few
   static constexpr double kWorthIt = 0.3, kWorthItNear = 0.85;  // a round must bring the gap down to this part of it
   static constexpr int kRestricted = 8;                         // labels of a node in the restricted model
   static constexpr int kWide = 24;  // with more labels a restricted sweep costs next to nothing beside a full one
   static constexpr int kRestrictedIterations = 6, kRestrictedIterationsWide = 12;
-  static constexpr double kMaxTable = 4000, kProofTable = 20000;  // entries of one elimination
-  static constexpr double kMaxEntries = 2e7;                      // of all tables of an elimination
-  static constexpr double kNear = 1e-3;                       // a gap, relative to the scale, that may well be closed
-  static constexpr double kLoose = 0.012, kVeryLoose = 0.05;  // gaps at which beliefs say little, or nothing
-  static constexpr double kExpand = 5e-3;                     // a gap at which expansion moves may still find something
+  static constexpr double kMaxTable = 4000;                   // entries of one elimination
+  static constexpr double kNear = 2.5e-3;                     // a gap, relative to the regret, that may well be closed
+  static constexpr double kLoose = 0.03, kVeryLoose = 0.125;  // gaps at which beliefs say little, or nothing
+  static constexpr double kExpand = 0.0125;                   // a gap at which expansion moves may still find something
   static constexpr int kExpansionSweeps = 3;
   static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
   static constexpr int kMaxPerNode = 8;  // candidates of one node
-  static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.6, kProofPerNode = 1;
+  static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.6;
   static constexpr int kMaxProductIterations = 16, kWarmUp = 3;
   static constexpr int kMaxProductPatience = 48;  // iterations until the first improvement, where nothing is known
   static constexpr int kPatience = 5;             // forests in a row that bring nothing
@@ -90,8 +90,9 @@ class AutoSearch {
   bool settled_ = false;  // the bound stands as it is
   CandidateChooser chooser_;
 
-  bool is_loose(double limit) const { return task_.gap() > limit * task_.survey.scale(); }
+  bool is_loose(double limit) const { return task_.gap() > limit * task_.regret(); }
   bool is_restrictable() const { return model_.n_labels > kRestricted; }
+  bool satisfied() { return is_coarse() ? task_.closed() : task_.optimal(); }
   bool is_coarse() const { return task_.options.tolerance > kCoarse; }
   bool is_wide() const { return model_.n_labels > kWide; }
 
@@ -110,19 +111,35 @@ class AutoSearch {
     improve_nodes(model);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
       const double gap = relaxation.bound_of_belief() - task_.out.score;
-      const bool complete = choose_candidates(relaxation.belief, model, gap + task_.survey.rounding(),
-                                              only_proof ? 0 : kCandidatesPerNode);
+      const bool complete =
+          choose_candidates(relaxation.belief, model, gap + 2 * model.rounding, only_proof ? 0 : kCandidatesPerNode);
       if (only_proof && !complete) return false;
       const int frozen = eliminate(model, complete ? kProofTable : kMaxTable);
       const bool improved = task_.offer(model, task_.work.by_position);
-      if (complete && frozen == 0 && model.label_of.empty()) {
-        settled_ = true;
-        task_.tighten(task_.out.score + task_.survey.rounding());
-        return true;
-      }
+      if (complete && frozen == 0 && model.label_of.empty()) return settle();
       if (!improved) break;
     }
     return false;
+  }
+
+  // The incumbent is the best among its candidates, and nothing else can be better, but for the rounding of float32:
+  // that will do, or else the same is done in double precision.
+  bool settle() {
+    if (is_coarse()) task_.tighten(task_.out.score + model_.rounding);
+    settled_ = is_coarse() || search_candidates(task_, model_);
+    return settled_;
+  }
+
+  // The bound in double precision, and the proof where the rounding of float32 was in its way.
+  void certify() {
+    const bool wanted = task_.options.reduced_costs;
+    if ((settled_ || is_coarse()) && !wanted) return;
+    const bool in_reach = !settled_ && task_.gap() < 4 * model_.rounding;
+    const Certificate certificate = relaxation_.certificate(in_reach || wanted);
+    if (!settled_ && !is_coarse()) task_.out.bound = task_.survey.top;  // in place of the bounds in float32
+    task_.tighten(certificate.bound);
+    if (in_reach) prove(task_, model_, certificate);
+    if (wanted) fill_reduced_costs(task_, model_, certificate);
   }
 
   // Single-node moves from the incumbent, in float32 and on the labels of the model.
@@ -135,8 +152,9 @@ class AutoSearch {
 
   // Tables are smaller in large problems, so that all of them together stay within bounds.
   int eliminate(const Model& model, double max_table = kMaxTable) {
-    max_table = std::min(max_table, kMaxEntries / std::max(model.n_nodes, 1));
-    return task_.work.elimination.improve(model, task_.work.candidates, task_.work.by_position, max_table, random_);
+    max_table = std::min(max_table, kEntries / std::max(model.n_nodes, 1));
+    return task_.work.elimination.improve(ModelScores{model}, task_.work.candidates, task_.work.by_position, max_table,
+                                          random_);
   }
 
   // Candidates from the incumbent and the beliefs above -threshold; returns whether none had to be left out.
@@ -164,7 +182,7 @@ class AutoSearch {
   bool search_by_max_product() {
     const std::vector<float> unary = model_.unary, weight = model_.weight;
     const std::vector<float> to_earlier = model_.to_earlier, to_later = model_.to_later;
-    const double bound = relaxation_.certified();
+    const double bound = relaxation_.certificate(false).bound;
     Relaxation<T> max_product(task_, model_);
     max_product.start_max_product();
     bool helps = false;

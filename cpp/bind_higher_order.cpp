@@ -64,6 +64,15 @@ FactorGraph make_graph(const Array<const double, 2>& unary, const Array<const st
   return graph;
 }
 
+std::vector<int> check_labels(const Array<const std::int64_t, 1>& labels, const FactorGraph& graph,
+                              const std::string& name) {
+  if (labels.shape(0) != static_cast<std::size_t>(graph.n_nodes))
+    throw nb::value_error((name + " needs one entry per row of unary").c_str());
+  for (std::size_t i = 0; i < labels.shape(0); ++i)
+    if (labels(i) < 0 || labels(i) >= graph.n_labels) throw nb::value_error((name + " is out of range").c_str());
+  return std::vector<int>(labels.data(), labels.data() + labels.shape(0));
+}
+
 std::tuple<double, double, int, int> solve_factor_graph(
     const Array<const double, 2>& unary, const Array<const std::int64_t, 1>& node_ptr,
     const Array<const std::int64_t, 1>& nodes, const Array<const double, 1>& tables, const std::string& method,
@@ -74,13 +83,7 @@ std::tuple<double, double, int, int> solve_factor_graph(
   if (reduced_costs && (reduced_costs->shape(0) != unary.shape(0) || reduced_costs->shape(1) != unary.shape(1)))
     throw nb::value_error("reduced_costs needs the shape of unary");
   std::vector<int> start;
-  if (init) {
-    if (init->shape(0) != unary.shape(0)) throw nb::value_error("init needs one entry per row of unary");
-    for (std::size_t i = 0; i < init->shape(0); ++i) {
-      if ((*init)(i) < 0 || (*init)(i) >= graph.n_labels) throw nb::value_error("init is out of range");
-      start.push_back(static_cast<int>((*init)(i)));
-    }
-  }
+  if (init) start = check_labels(*init, graph, "init");
   HigherOrderOptions options;
   options.max_iter = max_iter;
   options.tol = tol;
@@ -101,6 +104,18 @@ std::tuple<double, double, int, int> solve_factor_graph(
   return {result.score, result.bound, static_cast<int>(result.status), result.iterations};
 }
 
+std::tuple<double, double> measure_labelling(const Array<const double, 2>& unary,
+                                             const Array<const std::int64_t, 1>& node_ptr,
+                                             const Array<const std::int64_t, 1>& nodes,
+                                             const Array<const double, 1>& tables,
+                                             const Array<const std::int64_t, 1>& labels) {
+  const FactorGraph graph = make_graph(unary, node_ptr, nodes, tables);
+  const std::vector<int> y = check_labels(labels, graph, "labels");
+  Yardstick yardstick;
+  yardstick.measure(graph, y.data());
+  return {yardstick.regret, yardstick.rounding};
+}
+
 }  // namespace
 
 void bind_higher_order(nb::module_& m) {
@@ -109,6 +124,9 @@ void bind_higher_order(nb::module_& m) {
         nb::arg("tol"), nb::arg("max_seconds"), nb::arg("init").noconvert().none(), nb::arg("labels").noconvert(),
         nb::arg("reduced_costs").noconvert().none(),
         "Score, bound, status and number of iterations; fills labels (V,) and, for trws, reduced_costs (V, L).");
+  m.def("measure_labelling", &measure_labelling, nb::arg("unary").noconvert(), nb::arg("node_ptr").noconvert(),
+        nb::arg("nodes").noconvert(), nb::arg("tables").noconvert(), nb::arg("labels").noconvert(),
+        "What a gap is measured by: the regret of an allowed labelling and the rounding of its score.");
 }
 
 }  // namespace neuralfactors

@@ -1,59 +1,131 @@
-// The dual bound that the float32 messages imply, computed afresh in double precision from the caller's own numbers.
+// What the float32 messages prove, computed afresh in double precision from the caller's own numbers.
 #pragma once
 
 #include <algorithm>
-#include <type_traits>
+#include <cmath>
+#include <cstddef>
 #include <vector>
 
 #include "message_kernels.hpp"
 #include "model.hpp"
 #include "problem.hpp"
+#include "survey.hpp"
 
 namespace neuralfactors {
 
-inline double max_of_table(const float* t, int n_labels, const double* row, const double* column) {
-  return kernels().max_of_table(t, n_labels, row, column);
-}
-inline double max_of_table(const double* t, int n_labels, const double* row, const double* column) {
-  return kernels().max_of_table64(t, n_labels, row, column);
-}
-
-// An upper bound on every labelling's score, whatever the messages are; tight if they are those after a sweep in the
-// given direction. Each node gives an equal share of its belief to the edges ahead, as the sweep did, and each edge
-// contributes its largest entry under that reparametrisation.
-template <class T>
-double certified_bound(const Problem<T>& problem, const Model& m, bool forward) {
-  const int n_labels = m.n_labels;
-  std::vector<double> belief(n_labels), ahead_term(n_labels), here_term(n_labels);
+// Messages of any values reparametrise the problem: no labelling scores more than `bound`, and none in which a node has
+// a label scores more than `bound` less the `cost` of that label.
+struct Certificate {
   double bound = 0;
-  auto add = [&](double* sum, const float* message) {
-    for (int a = 0; a < n_labels; ++a) sum[a] += m.unit * message[a];
-  };
-  for (int i = 0; i < m.n_nodes; ++i) {
-    const T* row = problem.row(m.node[i]);
-    const int n_out = m.out_begin[i + 1] - m.out_begin[i], n_in = m.in_begin[i + 1] - m.in_begin[i];
-    for (int a = 0; a < n_labels; ++a) belief[a] = row[a];
-    for (int q = m.out_begin[i]; q < m.out_begin[i + 1]; ++q) add(belief.data(), m.message_to_earlier(q));
-    for (int q = m.in_begin[i]; q < m.in_begin[i + 1]; ++q) add(belief.data(), m.message_to_later(q));
-    const double top = *std::max_element(belief.begin(), belief.end());
-    const double share = 1.0 / std::max({n_out, n_in, 1});
-    bound += top;
-    for (double& b : belief) b = share * (b - top);
-    const int first = forward ? m.out_begin[i] : m.in_begin[i], last = forward ? m.out_begin[i + 1] : m.in_begin[i + 1];
-    for (int q = first; q < last; ++q) {
-      const int slot = forward ? q : m.out_slot[q];
-      const float* to_earlier = m.message_to_earlier(slot);
-      const float* to_later = m.message_to_later(m.in_slot[slot]);
-      for (int a = 0; a < n_labels; ++a) {
-        here_term[a] = belief[a] - m.unit * (forward ? to_earlier : to_later)[a];
-        ahead_term[a] = -m.unit * (forward ? to_later : to_earlier)[a];
-      }
-      const bool rows_here = forward != (m.flipped[slot] != 0);
-      bound += max_of_table(problem.table(m.edge[slot]), n_labels, (rows_here ? here_term : ahead_term).data(),
-                            (rows_here ? ahead_term : here_term).data());
-    }
+  std::vector<double> cost;  // (V, L) by position, at least 0; empty unless asked for
+};
+
+// Collects a certificate edge by edge. Both are tight if the messages are those after a sweep in the given direction:
+// each node gives an equal share of its belief to the edges ahead, as the sweep did, each edge contributes its largest
+// entry under that reparametrisation, and a label costs what its node and the edges lose by it.
+template <class T>
+class Certifier {
+ public:
+  Certifier(const Problem<T>& problem, const Survey& survey, const Model& model, bool forward)
+      : problem_(problem), survey_(survey), m_(model), forward_(forward), n_labels_(model.n_labels) {
+    for (auto* v : {&belief_, &here_, &ahead_, &best_here_, &best_ahead_}) v->resize(n_labels_);
   }
-  return bound;
-}
+
+  Certificate run(bool with_costs) {
+    Certificate found;
+    if (with_costs) found.cost.assign(static_cast<std::size_t>(m_.n_nodes) * n_labels_, 0);
+    for (int i = 0; i < m_.n_nodes; ++i) add_node(i, found);
+    const double error = rounding();
+    found.bound += error;
+    for (double& c : found.cost) c = std::max(0.0, (1 - std::exp2(-40)) * c - 2 * error);
+    return found;
+  }
+
+ private:
+  const Problem<T>& problem_;
+  const Survey& survey_;
+  const Model& m_;
+  bool forward_;
+  int n_labels_;
+  std::vector<double> belief_, here_, ahead_, best_here_, best_ahead_;  // (L)
+
+  void add_node(int i, Certificate& found) {
+    const T* row = problem_.row(m_.node[i]);
+    const int n_out = m_.out_begin[i + 1] - m_.out_begin[i], n_in = m_.in_begin[i + 1] - m_.in_begin[i];
+    for (int a = 0; a < n_labels_; ++a) belief_[a] = row[a];
+    for (int q = m_.out_begin[i]; q < m_.out_begin[i + 1]; ++q) add_message(m_.message_to_earlier(q));
+    for (int q = m_.in_begin[i]; q < m_.in_begin[i + 1]; ++q) add_message(m_.message_to_later(q));
+    const double top = *std::max_element(belief_.begin(), belief_.end());
+    const double share = 1.0 / std::max({n_out, n_in, 1});
+    const double kept = 1 - share * (forward_ ? n_out : n_in);  // of the belief, by the node itself
+    found.bound += top;
+    for (int a = 0; a < n_labels_; ++a) {
+      if (!found.cost.empty()) found.cost[i * static_cast<std::size_t>(n_labels_) + a] += kept * (top - belief_[a]);
+      belief_[a] = share * (belief_[a] - top);
+    }
+    const std::vector<int>& begin = forward_ ? m_.out_begin : m_.in_begin;
+    for (int q = begin[i]; q < begin[i + 1]; ++q) add_edge(i, q, found);
+  }
+
+  void add_message(const float* message) {
+    for (int a = 0; a < n_labels_; ++a) belief_[a] += m_.unit * message[a];
+  }
+
+  // The edge ahead of node i at slot q of the sweep's direction.
+  void add_edge(int i, int q, Certificate& found) {
+    const int slot = forward_ ? q : m_.out_slot[q];
+    const float* to_earlier = m_.message_to_earlier(slot);
+    const float* to_later = m_.message_to_later(m_.in_slot[slot]);
+    for (int a = 0; a < n_labels_; ++a) {
+      here_[a] = belief_[a] - m_.unit * (forward_ ? to_earlier : to_later)[a];
+      ahead_[a] = -m_.unit * (forward_ ? to_later : to_earlier)[a];
+    }
+    const T* table = problem_.table(m_.edge[slot]);
+    const bool rows_here = forward_ != (m_.flipped[slot] != 0);
+    const double *row_term = (rows_here ? here_ : ahead_).data(), *column_term = (rows_here ? ahead_ : here_).data();
+    if (found.cost.empty()) {
+      found.bound += max_of_table(table, row_term, column_term, nullptr, nullptr);
+      return;
+    }
+    double *by_row = (rows_here ? best_here_ : best_ahead_).data(),
+           *by_column = (rows_here ? best_ahead_ : best_here_).data();
+    const double best = max_of_table(table, row_term, column_term, by_row, by_column);
+    found.bound += best;
+    charge(found, i, best, best_here_);
+    charge(found, forward_ ? m_.later[q] : m_.earlier[q], best, best_ahead_);
+  }
+
+  void charge(Certificate& found, int i, double best, const std::vector<double>& best_with) {
+    double* cost = found.cost.data() + static_cast<std::size_t>(i) * n_labels_;
+    for (int a = 0; a < n_labels_; ++a) cost[a] += best - best_with[a];
+  }
+
+  double max_of_table(const float* t, const double* row, const double* column, double* by_row, double* by_column) {
+    if (by_row == nullptr) return kernels().max_of_table(t, n_labels_, row, column);
+    return kernels().maxima_of_table(t, n_labels_, row, column, by_row, by_column);
+  }
+  double max_of_table(const double* t, const double* row, const double* column, double* by_row, double* by_column) {
+    if (by_row == nullptr) return kernels().max_of_table64(t, n_labels_, row, column);
+    return kernels().maxima_of_table64(t, n_labels_, row, column, by_row, by_column);
+  }
+
+  // More than double arithmetic can have lost: the entries that decide a maximum lie below the largest one by no more
+  // than the messages amount to.
+  double rounding() const {
+    double size = 0;
+    for (double top : survey_.row_max) size += std::abs(top);
+    for (double top : survey_.table_max) size += std::abs(top);
+    auto add = [&](const std::vector<float>& messages) {
+      for (std::size_t k = 0; k < messages.size(); k += m_.stride) {
+        float largest = 0;
+        for (int a = 0; a < n_labels_; ++a) largest = std::max(largest, std::abs(messages[k + a]));
+        size += 4 * m_.unit * largest;
+      }
+    };
+    add(m_.to_earlier);
+    add(m_.to_later);
+    return std::exp2(-52) * (m_.n_nodes + m_.n_edges + 8.0) * size;
+  }
+};
 
 }  // namespace neuralfactors

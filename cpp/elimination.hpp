@@ -15,18 +15,49 @@
 
 #include "candidates.hpp"
 #include "model.hpp"
+#include "problem.hpp"
 #include "random.hpp"
+#include "survey.hpp"
 
 namespace neuralfactors {
 
+// The float32 scores of a model: enough to search by.
+struct ModelScores {
+  using Value = float;
+  const Model& model;
+
+  const Links& links() const { return model; }
+  float row(int i, int label) const { return model.unary[static_cast<std::size_t>(i) * model.stride + label]; }
+  float table(int slot, int earlier, int later) const { return model.at(slot, earlier, later); }
+};
+
+// The caller's own scores, the best entry of every row and table being 0: exact but for the rounding of doubles.
+template <class T>
+struct ExactScores {
+  using Value = double;
+  const Problem<T>& problem;
+  const Survey& survey;
+  const Model& model;  // for the order of its nodes
+
+  const Links& links() const { return model; }
+  double row(int i, int label) const { return problem.row(model.node[i])[label] - survey.row_max[model.node[i]]; }
+  double table(int slot, int earlier, int later) const {
+    const int e = model.edge[slot];
+    const bool rows_later = model.flipped[slot] != 0;
+    return problem.at(e, rows_later ? later : earlier, rows_later ? earlier : later) - survey.table_max[e];
+  }
+};
+
+template <class Scores>
 class Elimination {
  public:
   static constexpr int kMaxCandidates = 255;  // of one node: choices are stored as bytes
 
   // Labels (by position) become the best ones among the candidates; returns the number of frozen nodes.
-  int improve(const Model& m, const Candidates& candidates, std::vector<int>& labels, double max_table,
+  int improve(const Scores& scores, const Candidates& candidates, std::vector<int>& labels, double max_table,
               Random& random) {
-    model_ = &m;
+    scores_ = &scores;
+    links_ = &scores.links();
     candidates_ = &candidates;
     collect_free_nodes();
     const int frozen = plan(max_table, random);
@@ -58,7 +89,10 @@ class Elimination {
   };
   enum State : char { kWaiting, kEliminated, kFrozen };
 
-  const Model* model_ = nullptr;
+  using Value = typename Scores::Value;
+
+  const Scores* scores_ = nullptr;
+  const Links* links_ = nullptr;
   const Candidates* candidates_ = nullptr;
   std::vector<int> variable_;  // (V) node -> variable, -1 when its label is given
   std::vector<int> node_;      // variable -> node
@@ -68,7 +102,7 @@ class Elimination {
   std::vector<Bucket> buckets_;
   std::vector<Factor> factors_;
   std::vector<int> scopes_;
-  std::vector<float> tables_, sum_;
+  std::vector<Value> tables_, sum_;
   std::vector<std::uint8_t> argmax_;
   std::vector<int> choice_;  // index of the label chosen
   std::vector<int> index_, touched_;
@@ -78,7 +112,7 @@ class Elimination {
   bool is_free(int i) const { return variable_[i] >= 0 && state_[variable_[i]] == kEliminated; }
 
   void collect_free_nodes() {
-    const Model& m = *model_;
+    const Links& m = *links_;
     variable_.assign(m.n_nodes, -1);
     node_.clear();
     for (int i = 0; i < m.n_nodes; ++i)
@@ -177,7 +211,7 @@ class Elimination {
   }
 
   void fill_tables() {
-    const Model& m = *model_;
+    const Links& m = *links_;
     factors_.clear();
     tables_.clear();
     argmax_.clear();
@@ -196,7 +230,7 @@ class Elimination {
     scopes_.push_back(u);
     scopes_.push_back(v);
     for (int x = 0; x < size(u); ++x)
-      for (int y = 0; y < size(v); ++y) tables_.push_back(model_->at(slot, a[x], b[y]));
+      for (int y = 0; y < size(v); ++y) tables_.push_back(scores_->table(slot, a[x], b[y]));
     hand_over(f);
   }
 
@@ -214,14 +248,14 @@ class Elimination {
   }
 
   // Score of a label, neighbours whose labels are given included.
-  float own_score(int v, int label) const {
-    const Model& m = *model_;
+  Value own_score(int v, int label) const {
+    const Links& m = *links_;
     const int i = node_[v];
-    float s = m.unary[static_cast<std::size_t>(i) * m.stride + label];
+    Value s = scores_->row(i, label);
     for (int q = m.out_begin[i]; q < m.out_begin[i + 1]; ++q)
-      if (!is_free(m.later[q])) s += m.at(q, label, candidates_->present(m.later[q]));
+      if (!is_free(m.later[q])) s += scores_->table(q, label, candidates_->present(m.later[q]));
     for (int q = m.in_begin[i]; q < m.in_begin[i + 1]; ++q)
-      if (!is_free(m.earlier[q])) s += m.at(m.out_slot[q], candidates_->present(m.earlier[q]), label);
+      if (!is_free(m.earlier[q])) s += scores_->table(m.out_slot[q], candidates_->present(m.earlier[q]), label);
     return s;
   }
 
@@ -264,8 +298,8 @@ class Elimination {
       const Factor& f = factors_[id];
       const int step = map_states(f, v, bucket.scope);
       for (int a = 0; a < k; ++a) {
-        float* out = sum_.data() + a * states;
-        const float* table = tables_.data() + f.table + static_cast<std::size_t>(a) * step;
+        Value* out = sum_.data() + a * states;
+        const Value* table = tables_.data() + f.table + static_cast<std::size_t>(a) * step;
         for (std::size_t t = 0; t < states; ++t) out[t] += table[index_[t]];
       }
     }
@@ -273,7 +307,7 @@ class Elimination {
     argmax_.resize(argmax_.size() + states, 0);
     std::uint8_t* argmax = argmax_.data() + bucket.argmax;
     for (int a = 1; a < k; ++a) {
-      const float* x = sum_.data() + a * states;
+      const Value* x = sum_.data() + a * states;
       for (std::size_t t = 0; t < states; ++t)
         if (x[t] > sum_[t]) {
           sum_[t] = x[t];

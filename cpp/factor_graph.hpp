@@ -2,8 +2,6 @@
 // y.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -35,20 +33,6 @@ struct FactorGraph {
     std::size_t index = 0;
     for (int k = begin[factor]; k < begin[factor + 1]; ++k) index = index * n_labels + y[nodes[k]];
     return index;
-  }
-
-  // What the order of summation may change in a score.
-  double dust() const {
-    auto largest = [](const double* values, std::size_t size) {
-      double top = 0;
-      for (std::size_t k = 0; k < size; ++k)
-        if (std::isfinite(values[k])) top = std::max(top, std::abs(values[k]));
-      return top;
-    };
-    double total = 0;
-    for (int i = 0; i < n_nodes; ++i) total += largest(row(i), static_cast<std::size_t>(n_labels));
-    for (int f = 0; f < n_factors(); ++f) total += largest(tables[f], table_size(f));
-    return 1e-14 * total;
   }
 
   // Compatibility g(x, y); -inf when y uses a forbidden entry.

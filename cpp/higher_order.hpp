@@ -16,6 +16,7 @@
 #include "higher_order/srmp.hpp"
 #include "interrupt.hpp"
 #include "options.hpp"
+#include "yardstick.hpp"
 
 namespace neuralfactors {
 
@@ -23,7 +24,7 @@ enum class HigherOrderMethod { kTrws, kBp, kIcm, kExhaustive };
 
 struct HigherOrderOptions {
   int max_iter = 0;   // 0: the method's own budget
-  double tol = 1e-4;  // of the gap between bound and score, relative to Model::scale
+  double tol = 1e-4;  // of the gap between bound and score, relative to the regret of the labelling
   double max_seconds = std::numeric_limits<double>::infinity();  // message passing begins no sweep after this time
   const int* init = nullptr;                                     // (V) or none; no method ends below it
   bool reduced_costs = false;
@@ -110,12 +111,13 @@ class Budget {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-inline void run_trws(const Model& model, const HigherOrderOptions& options, HigherOrderResult& result,
-                     Interrupt& interrupt) {
+inline void run_trws(Model& model, const HigherOrderOptions& options, HigherOrderResult& result, Interrupt& interrupt) {
   const NodeOrder order(model);
   const Budget budget(options, 500);
-  Srmp srmp(model, order);
   Incumbent best(model, options.init, interrupt);
+  const bool exact_costs = options.reduced_costs && order.acyclic;
+  if (best.score >= model.least_allowed() && !exact_costs) model.clip(-best.score);
+  Srmp srmp(model, order);
   Stall stalled;
   while (budget.allows(result.iterations)) {
     const double bound = srmp.sweep(interrupt);
@@ -123,11 +125,11 @@ inline void run_trws(const Model& model, const HigherOrderOptions& options, High
     best.offer(srmp.labels);
     const double gap = bound - best.score;
     const double rounding = 1e-14 * (model.range + model.penalty);
-    if (gap <= std::max(options.tol * model.scale, rounding) || bound < model.least_allowed()) break;
+    if (gap <= std::max(-options.tol * best.score, rounding) || bound < model.least_allowed()) break;
     if (stalled(bound, std::min(gap, model.range))) break;
   }
   result.labels = best.labels;
-  if (options.reduced_costs && order.acyclic) {
+  if (exact_costs) {
     MaxProduct exact(model, order);
     exact.sweep(interrupt);
     exact.reduced_costs(result.reduced_costs.data(), interrupt);
@@ -161,7 +163,7 @@ inline void run_icm(const Model& model, const HigherOrderOptions& options, Highe
   result.iterations = icm(model, result.labels, max_iter, interrupt);
 }
 
-inline void run_method(const Model& model, HigherOrderMethod method, const HigherOrderOptions& options,
+inline void run_method(Model& model, HigherOrderMethod method, const HigherOrderOptions& options,
                        HigherOrderResult& result, Interrupt& interrupt) {
   result.bound = model.infeasible ? -kInfinity : model.offset;
   if (options.reduced_costs) result.reduced_costs.assign(model.unary.size(), 0.0);
@@ -179,22 +181,23 @@ inline HigherOrderResult solve_higher_order(const FactorGraph& graph, HigherOrde
                                             const HigherOrderOptions& options, Interrupt& interrupt) {
   using higher_order::kInfinity;
   HigherOrderResult result;
-  double tolerance = 0;
   if (method == HigherOrderMethod::kExhaustive) {
     result.labels = higher_order::exhaustive(graph, interrupt);
     result.bound = -kInfinity;
   } else {
-    const higher_order::Model model(graph);
-    tolerance = options.tol * model.scale + graph.dust();
+    higher_order::Model model(graph);
     higher_order::run_method(model, method, options, result, interrupt);
   }
   if (result.labels.empty()) result.labels.assign(graph.n_nodes, 0);
   result.score = graph.score(result.labels.data());
   result.bound = std::max(result.bound, result.score);
-  if (result.score == -kInfinity)
+  if (result.score == -kInfinity) {
     result.status = result.bound == -kInfinity ? Status::infeasible : Status::unresolved;
-  else
-    result.status = result.bound - result.score <= tolerance ? Status::optimal : Status::approximate;
+    return result;
+  }
+  Yardstick yardstick;
+  yardstick.measure(graph, result.labels.data());
+  result.status = yardstick.judge(result.bound - result.score, options.tol);
   return result;
 }
 

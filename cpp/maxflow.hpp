@@ -46,6 +46,9 @@ class MaxFlow {
     return flow_;
   }
 
+  // Flow from a to b along the k-th edge that was added.
+  double flow(std::size_t k) const { return edges_[k].forward - arcs_[arc_of_[k]].residual; }
+
   // Whether the source reaches the node in the residual graph: the smallest source side among all minimum cuts.
   bool on_source_side(int node) const { return nodes_[node].level > 0; }
 
@@ -102,9 +105,11 @@ class MaxFlow {
       node.last = node.first;
     }
     arcs_.resize(end);
+    arc_of_.clear();
     for (const Edge& edge : edges_) {
       const int there = nodes_[edge.a].last++;
       const int back = nodes_[edge.b].last++;
+      arc_of_.push_back(there);
       arcs_[there] = {edge.b, back, edge.forward};
       arcs_[back] = {edge.a, there, edge.backward};
     }
@@ -255,6 +260,7 @@ class MaxFlow {
   std::vector<Node> nodes_;
   std::vector<Edge> edges_;
   std::vector<Arc> arcs_;
+  std::vector<int> arc_of_;  // of every edge, the one from a to b
   std::vector<int> orphans_;
   Tree source_, sink_;
   int growing_ = 0;  // side of the tree that is being grown

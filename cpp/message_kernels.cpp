@@ -210,6 +210,32 @@ double max_of_table(const T* table, int n_labels, const double* row_term, const 
   return best;
 }
 
+template <class T>
+double maxima_of_table(const T* table, int n_labels, const double* row_term, const double* column_term, double* by_row,
+                       double* by_column) {
+  constexpr int kBlock = 8;
+  for (int a = 0; a < n_labels; ++a) by_row[a] = -kInfinity;
+  double best = -kInfinity;
+  for (int b0 = 0; b0 < n_labels; b0 += kBlock) {
+    const int width = n_labels - b0 < kBlock ? n_labels - b0 : kBlock;
+    double column[kBlock], x[kBlock];
+    for (int b = 0; b < kBlock; ++b) column[b] = x[b] = -kInfinity;
+    for (int a = 0; a < n_labels; ++a) {
+      const T* r = table + static_cast<std::size_t>(a) * n_labels + b0;
+      for (int b = 0; b < width; ++b) x[b] = row_term[a] + r[b] + column_term[b0 + b];
+      for (int b = 0; b < kBlock; ++b) column[b] = x[b] > column[b] ? x[b] : column[b];
+      for (int step = kBlock / 2; step > 0; step /= 2)
+        for (int b = 0; b < step; ++b) x[b] = x[b] > x[b + step] ? x[b] : x[b + step];
+      by_row[a] = x[0] > by_row[a] ? x[0] : by_row[a];
+    }
+    for (int b = 0; b < width; ++b) {
+      by_column[b0 + b] = column[b];
+      best = column[b] > best ? column[b] : best;
+    }
+  }
+  return best;
+}
+
 Spread spread(const float* values, std::size_t n) {
   constexpr int kChains = 4;
   Float8 low[kChains], high[kChains], sum[kChains];
@@ -246,7 +272,14 @@ Spread spread(const float* values, std::size_t n) {
 }  // namespace
 
 namespace NF_ISA {
-const Kernels kernels{sweep_any, max_rows_any, max_columns_any, max_of_table<float>, max_of_table<double>, spread};
+const Kernels kernels{sweep_any,
+                      max_rows_any,
+                      max_columns_any,
+                      max_of_table<float>,
+                      max_of_table<double>,
+                      maxima_of_table<float>,
+                      maxima_of_table<double>,
+                      spread};
 }
 
 }  // namespace neuralfactors

@@ -53,6 +53,11 @@ struct Kernels {
   // max_ab table[a, b] + row_term[a] + column_term[b] in double precision.
   double (*max_of_table)(const float* table, int n_labels, const double* row_term, const double* column_term);
   double (*max_of_table64)(const double* table, int n_labels, const double* row_term, const double* column_term);
+  // The same, and the maxima with each row and with each column.
+  double (*maxima_of_table)(const float* table, int n_labels, const double* row_term, const double* column_term,
+                            double* by_row, double* by_column);
+  double (*maxima_of_table64)(const double* table, int n_labels, const double* row_term, const double* column_term,
+                              double* by_row, double* by_column);
   // Minimum, maximum and sum of n floats; a NaN or an infinity anywhere makes the sum not finite.
   Spread (*spread)(const float* values, std::size_t n);
 };

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -18,9 +19,10 @@ namespace neuralfactors {
 class Model : public Links {
  public:
   int n_labels = 0, stride = 0, table_row = 0;
-  double offset = 0;                // what was subtracted from rows and tables
-  double unit = 1;                  // score = unit * (kernel score) + offset
-  std::vector<float> unary;         // (V, S) by position
+  double offset = 0;         // what was subtracted from rows and tables
+  double unit = 1;           // score = unit * (kernel score) + offset
+  double rounding = 0;       // no bound and no belief of a sweep is further from the truth, in units of the score
+  std::vector<float> unary;  // (V, S) by position
   std::vector<const float*> table;  // (E) by out slot
   std::vector<float> weight;        // (V)
   std::vector<float> to_earlier, to_later, scratch;
@@ -38,6 +40,7 @@ class Model : public Links {
     offset = 0;
     copy_unary(problem, survey);
     point_to_tables(problem, survey);
+    rounding = float_rounding(survey);
     reset_messages();
   }
 
@@ -49,6 +52,7 @@ class Model : public Links {
     stride = table_row = (n_labels + kLanes - 1) / kLanes * kLanes;
     offset = full.offset;
     unit = full.unit;
+    rounding = full.rounding;
     weight = full.weight;
     label_of = std::move(labels);
     gather(full);
@@ -114,6 +118,7 @@ class Model : public Links {
 
  private:
   std::vector<float> owned_tables_;
+  std::vector<char> shifted_;  // (E) by number in the graph: the best entry of the table was subtracted
 
   const int* labels_at(int i) const { return label_of.data() + static_cast<std::size_t>(i) * n_labels; }
 
@@ -161,6 +166,21 @@ class Model : public Links {
     }
   }
 
+  // Messages are no larger than the range of their table, a belief is a sum of `degree` of them, and each message
+  // carries the error of its node's belief and of a few operations on the entries of its table.
+  double float_rounding(const Survey& survey) const {
+    double size = 0;
+    int degree = 0;
+    for (int i = 0; i < n_nodes; ++i) {
+      size += survey.row_max[i] - survey.row_min[i];
+      degree = std::max(degree, out_begin[i + 1] - out_begin[i] + in_begin[i + 1] - in_begin[i]);
+    }
+    for (int e = 0; e < n_edges; ++e)
+      size += shifted_[e] ? survey.table_max[e] - survey.table_min[e]
+                          : std::max(std::abs(survey.table_max[e]), std::abs(survey.table_min[e]));
+    return std::numeric_limits<float>::epsilon() * (degree + 8) * size;
+  }
+
   template <class T>
   void copy_unary(const Problem<T>& problem, const Survey& survey) {
     unary.assign(static_cast<std::size_t>(n_nodes) * stride, -std::numeric_limits<float>::infinity());
@@ -178,9 +198,10 @@ class Model : public Links {
   template <class T>
   void point_to_tables(const Problem<T>& problem, const Survey& survey) {
     const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
-    auto must_shift = [&](int e) { return std::is_same_v<T, double> || unit != 1 || survey.offset_table[e]; };
+    shifted_.resize(n_edges);
+    for (int e = 0; e < n_edges; ++e) shifted_[e] = std::is_same_v<T, double> || unit != 1 || survey.is_offset(e);
     const std::size_t reach = stride - n_labels;
-    auto must_copy = [&](int e) { return must_shift(e) || (n_edges - 1 - e) * size < reach; };
+    auto must_copy = [&](int e) { return shifted_[e] || (n_edges - 1 - e) * size < reach; };
     std::size_t copies = 0;
     for (int e = 0; e < n_edges; ++e) copies += must_copy(e);
     owned_tables_.assign(copies * size + kLanes, 0.f);
@@ -190,7 +211,7 @@ class Model : public Links {
       const T* t = problem.table(edge[out]);
       if constexpr (std::is_same_v<T, float>) table[out] = t;
       if (!must_copy(edge[out])) continue;
-      const double shift = must_shift(edge[out]) ? survey.table_max[edge[out]] : 0;
+      const double shift = shifted_[edge[out]] ? survey.table_max[edge[out]] : 0;
       offset += shift;
       for (std::size_t k = 0; k < size; ++k) next[k] = static_cast<float>((t[k] - shift) / unit);
       table[out] = next;

@@ -10,7 +10,8 @@ namespace neuralfactors {
 enum class Method { automatic, alpha_expansion, trws, bp, icm, tree, maxflow, exhaustive };
 
 enum class Status : std::int8_t {
-  optimal,      // proved: the bound is within the tolerance of the score
+  optimal,      // proved: no labelling scores more than the rounding of scores allows
+  within_tol,   // no proof, but bound and score differ by no more than the tolerance
   approximate,  // an allowed labelling, no proof
   infeasible,   // proved: every labelling is forbidden
   unresolved,   // no allowed labelling was found, nor a proof that there is none
@@ -18,7 +19,7 @@ enum class Status : std::int8_t {
 
 struct Options {
   Method method = Method::automatic;
-  double tolerance = 1e-4;  // of the gap between bound and score, relative to Survey::scale
+  double tolerance = 1e-4;  // of the gap between bound and score, relative to the regret of the labelling
   int max_iterations = 0;   // 0: the method's own budget
   std::uint64_t seed = 0;
   bool reduced_costs = false;

@@ -1,5 +1,5 @@
 // From the caller's arrays to a Problem on a simple graph: self-loops folded, parallel edges added, forbidden entries
-// finite.
+// finite, penalties no larger than they need be.
 #pragma once
 
 #include <algorithm>
@@ -34,8 +34,8 @@ template <class T>
 class Prepared {
  public:
   Problem<T> problem;  // what the caller asked, forbidden entries being -inf
-  Problem<T> finite;   // the same with a penalty in place of -inf
-  Survey survey;       // of `problem`: penalties are no scores, and no tolerance may grow with them
+  Problem<T> finite;   // the same without entries that are too low to matter, and without -inf
+  Survey survey;       // of `finite`
   bool forbidden = false;
   bool hopeless = false;     // some row or table is wholly forbidden
   double least_allowed = 0;  // no allowed labelling scores below this
@@ -56,12 +56,23 @@ class Prepared {
     survey.look(problem);
     forbidden = survey.forbidden;
     hopeless = survey.hopeless;
-    least_allowed = survey.bottom;
+    least_allowed = survey.top - survey.range;
     finite = problem;
-    if (forbidden && !hopeless) penalise();
+    if (forbidden && !hopeless) raise(penalty());
+  }
+
+  // A labelling that scores `regret` below the sum of the best entries is known, and no better one can use an entry
+  // that lies further below the best of its row or table. Raises such entries where they are far lower than that, since
+  // they cost the arithmetic its precision; returns whether `finite` has changed. Scores of labellings as good as the
+  // known one do not change.
+  bool clip(double regret) {
+    if (!(regret > 0) || survey.widest < kFarLower * regret) return false;
+    raise(2 * regret);  // so that rounding cannot make them as good
+    return true;
   }
 
  private:
+  static constexpr double kFarLower = 8;  // a factor of 2 is needed, and a copy of all scores must be worth it
   Graph graph_;
   bool simple_ = true;
   std::vector<T> unary_, interaction_, finite_unary_, finite_interaction_;
@@ -132,26 +143,31 @@ class Prepared {
     problem = {&graph_, in.n_labels, unary_.data(), interaction_.data()};
   }
 
-  // The penalty is such that one forbidden entry costs more than all allowed entries together can gain.
-  void penalise() {
+  // Of a problem with forbidden entries and no labelling known to be allowed: one forbidden entry must cost more than
+  // all allowed entries together can gain.
+  double penalty() const { return survey.range > 0 ? 2 * survey.range : 1 + survey.magnitude; }
+
+  // Raises entries that lie more than `depth` below the best one of their row or table to that level, or to the nearest
+  // that T can tell from the best one.
+  void raise(double depth) {
     const std::size_t n_unary = static_cast<std::size_t>(graph_.n_nodes) * problem.n_labels;
     const std::size_t size = static_cast<std::size_t>(problem.n_labels) * problem.n_labels;
-    const double range = survey.top - survey.bottom;
-    const double visible = 16.0 * std::numeric_limits<T>::epsilon() * survey.magnitude;  // beside the largest score
-    survey.penalty = range > 0 ? std::max(2 * range, visible) : 1 + survey.magnitude;
     finite_unary_.assign(problem.unary, problem.unary + n_unary);
     finite_interaction_.assign(problem.interaction, problem.interaction + graph_.n_edges * size);
-    auto replace = [&](T* values, std::size_t count, double top) {
+    auto lift = [&](T* values, std::size_t count, double top, double& bottom) {
+      const double floor = top - std::max(depth, 16.0 * std::numeric_limits<T>::epsilon() * std::abs(top));
       for (std::size_t k = 0; k < count; ++k)
-        if (values[k] == -std::numeric_limits<T>::infinity()) values[k] = static_cast<T>(top - survey.penalty);
+        if (values[k] < floor) bottom = values[k] = static_cast<T>(floor);
     };
     for (int i = 0; i < graph_.n_nodes; ++i)
-      replace(finite_unary_.data() + static_cast<std::size_t>(i) * problem.n_labels, problem.n_labels,
-              survey.row_max[i]);
+      lift(finite_unary_.data() + static_cast<std::size_t>(i) * problem.n_labels, problem.n_labels, survey.row_max[i],
+           survey.row_min[i]);
     for (int e = 0; e < graph_.n_edges; ++e)
-      replace(finite_interaction_.data() + static_cast<std::size_t>(e) * size, size, survey.table_max[e]);
+      lift(finite_interaction_.data() + static_cast<std::size_t>(e) * size, size, survey.table_max[e],
+           survey.table_min[e]);
     finite.unary = finite_unary_.data();
     finite.interaction = finite_interaction_.data();
+    survey.add_up();
   }
 };
 

@@ -25,6 +25,13 @@ class Relaxation {
 
   Relaxation(Task<T>& task, Model& model) : task_(task), model_(model) { labels_.assign(model.n_nodes, 0); }
 
+  // Begins anew, with the scores that the task's problem has now.
+  void restart() {
+    model_.build(task_.problem, task_.survey);
+    bound_now_ = std::numeric_limits<double>::infinity();
+    forward_ = true;
+  }
+
   const Model& model() const { return model_; }
   bool next_is_forward() const { return forward_; }
 
@@ -34,7 +41,7 @@ class Relaxation {
     const bool whole = model_.label_of.empty();
     bound_before_ = whole ? bound_now_ : task_.out.bound;
     const bool improved = pass(round, keep_belief, 0);
-    bound_now_ = model_.unit * kernel_bound_ + model_.offset + task_.survey.rounding();
+    bound_now_ = model_.unit * kernel_bound_ + model_.offset + model_.rounding;
     if (whole) task_.tighten(bound_now_);
     return improved;
   }
@@ -51,8 +58,10 @@ class Relaxation {
     for (std::size_t k = 0; k < belief.size(); ++k) model_.unary[k] += rate * belief[k];
   }
 
-  // The bound that holds for the messages as they are, in double precision; meant for TRW-S on the whole problem.
-  double certified() const { return certified_bound(task_.problem, model_, !forward_); }
+  // What the messages as they are prove, in double precision; meant for TRW-S on the whole problem.
+  Certificate certificate(bool with_costs) const {
+    return Certifier<T>(task_.problem, task_.survey, model_, !forward_).run(with_costs);
+  }
 
   // No labelling in which a node has a label of belief b scores more than this plus b (times the model's unit): the
   // bound of the messages that the last sweep began with. The best bound so far may be lower and proves less, for the

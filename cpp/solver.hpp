@@ -35,7 +35,7 @@ class Solver {
     if (std::is_same_v<T, float> && (!simple || prepared_.survey.magnitude > kLargestFloat))
       return solve_in_double(in, init, options, interrupt, out);
     out = Outcome{};
-    Task<T> task{prepared_.finite, prepared_.survey, options, interrupt, work_, out};
+    Task<T> task{prepared_, prepared_.finite, prepared_.survey, options, interrupt, work_, out};
     if (init) task.offer(std::vector<int>(init, init + in.n_nodes));
     out.bound = prepared_.survey.top;
     if (prepared_.hopeless) {
@@ -95,14 +95,13 @@ class Solver {
       case Method::exhaustive:
         if (!can_exhaust(task.problem.graph->n_nodes, task.problem.n_labels))
           throw Unsuitable("method 'exhaustive' takes at most 1e8 labellings, but this problem has more");
-        Task<T> exact{prepared_.problem, task.survey, task.options, task.interrupt, task.work, task.out};
-        return solve_exhaustive(exact);
+        return solve_exhaustive(task, prepared_.problem);
     }
   }
 
   void solve_auto(Task<T>& task) {
     if (tree_.order(*task.problem.graph)) return solve_tree(task);
-    if (task.problem.n_labels <= 2 && !task.options.reduced_costs && try_binary(task)) return;
+    if (task.problem.n_labels <= 2 && !task.options.reduced_costs && try_binary(task) && task.optimal()) return;
     AutoSearch<T>(task).run();
   }
 
@@ -111,21 +110,31 @@ class Solver {
     tree_.solve(prepared_.problem, labels, task.interrupt);
     task.out.labels = labels;
     task.out.score = task.problem.score(labels.data());
-    task.out.bound = task.out.score;
+    task.settle();
     task.out.iterations = 1;
     if (task.options.reduced_costs) tree_.reduced_costs(prepared_.problem, task.out.reduced_costs);
   }
 
+  // Returns whether two labels, or one, and submodular tables made the labelling exact but for rounding.
   bool try_binary(Task<T>& task) {
+    if (task.problem.n_labels < 2) {
+      task.offer(std::vector<int>(task.problem.graph->n_nodes, 0));
+      task.settle();
+    } else if (!cut(task)) {
+      return false;
+    } else if (!task.optimal() && task.clip()) {
+      cut(task);  // large penalties cost the first cut its precision
+    }
+    task.out.iterations = 1;
+    return true;
+  }
+
+  bool cut(Task<T>& task) {
     std::vector<int>& labels = task.work.by_node;
     double left_out = 0;
-    if (task.problem.n_labels < 2)
-      labels.assign(task.problem.graph->n_nodes, 0);
-    else if (!cut_.solve(task.problem, labels, task.interrupt, left_out))
-      return false;
+    if (!cut_.solve(task.problem, labels, task.interrupt, left_out)) return false;
     task.offer(labels);
-    task.tighten(task.out.score + left_out);
-    task.out.iterations = 1;
+    task.tighten(task.problem.score(labels.data()) + left_out);
     return true;
   }
 
@@ -149,7 +158,7 @@ class Solver {
       return;
     }
     out.bound = std::max(out.bound, out.score);  // only rounding can put it below
-    out.status = task.closed() ? Status::optimal : Status::approximate;
+    out.status = task.proved ? Status::optimal : task.yardstick().judge(task.gap(), task.options.tolerance);
   }
 };
 

@@ -1,4 +1,4 @@
-// One look at every number of a problem: validity, extent and the scale that tolerances refer to.
+// One look at every number of a problem: validity, and the largest and smallest entry of every row and table.
 #pragma once
 
 #include <algorithm>
@@ -13,16 +13,15 @@
 namespace neuralfactors {
 
 struct Survey {
-  bool forbidden = false;          // some entry is -inf
-  bool hopeless = false;           // a whole row or table is -inf
-  double top = 0, bottom = 0;      // sums of the row and table maxima and minima; -inf entries do not count
-  double mean = 0;                 // score of an average labelling
-  double magnitude = 0;            // largest absolute value
-  double total_magnitude = 0;      // sum of the largest absolute values of the rows and tables
-  double penalty = 0;              // what stands for -inf lies this much below the maximum of its row or table
-  std::vector<double> row_max;     // (V)
-  std::vector<double> table_max;   // (E)
-  std::vector<char> offset_table;  // (E) a constant dwarfs the differences between entries
+  bool forbidden = false;                // some entry is -inf
+  bool hopeless = false;                 // a whole row or table is -inf
+  double top = 0;                        // sum of the row and table maxima
+  double top_size = 0;                   // sum of their absolute values
+  double magnitude = 0;                  // largest absolute value
+  double range = 0;                      // sum over rows and tables of maximum less minimum; -inf entries do not count
+  double widest = 0;                     // the largest of these differences
+  std::vector<double> row_max, row_min;  // (V)
+  std::vector<double> table_max, table_min;  // (E)
 
   // Scores leave float32's comfortable range only at the far ends; a power of two brings them back exactly.
   double unit() const {
@@ -30,15 +29,11 @@ struct Survey {
     return std::exp2(std::floor(std::log2(magnitude)));
   }
 
-  // What the best entry of every row and table would gain over an average labelling: unlike the score itself, it does
-  // not change when a constant is added to a row or table. Tolerances are relative to it.
-  double scale() const { return std::max(top - mean, 0.0); }
-
-  // What the order of summation may change in a float64 score.
-  double dust() const { return 1e-14 * total_magnitude; }
-
-  // What float32 arithmetic may get wrong in a sum over the whole problem.
-  double rounding() const { return 2e-6 * (top - bottom + penalty); }
+  // Whether a constant dwarfs the differences between the entries of a table.
+  bool is_offset(int edge) const {
+    const double size = std::max(std::abs(table_max[edge]), std::abs(table_min[edge]));
+    return size > 64 * (table_max[edge] - table_min[edge]) || size > 1e15 || (size < 1e-15 && size > 0);
+  }
 
   static constexpr double kLargest = 1e200;  // sums of larger scores could overflow
 
@@ -53,51 +48,58 @@ struct Survey {
   template <class T>
   void look(const Problem<T>& p) {
     const int n = p.graph->n_nodes, m = p.graph->n_edges, n_labels = p.n_labels;
-    *this = Survey{};
-    row_max.resize(n);
-    table_max.resize(m);
-    offset_table.assign(m, 0);
-    for (int i = 0; i < n; ++i) row_max[i] = extent(p.row(i), n_labels, true, i).max;
+    forbidden = hopeless = false;
+    for (auto* v : {&row_max, &row_min}) v->resize(n);
+    for (auto* v : {&table_max, &table_min}) v->resize(m);
+    for (int i = 0; i < n; ++i) {
+      const Extent x = extent(p.row(i), n_labels, true, i);
+      row_max[i] = x.max;
+      row_min[i] = x.min;
+    }
     for (int e = 0; e < m; ++e) {
       const Extent x = extent(p.table(e), static_cast<std::size_t>(n_labels) * n_labels, false, e);
       table_max[e] = x.max;
-      const double size = std::max(std::abs(x.max), std::abs(x.min));
-      offset_table[e] = size > 64 * (x.max - x.min) || size > 1e15 || (size < 1e-15 && size > 0);
+      table_min[e] = x.min;
     }
+    add_up();
+  }
+
+  // Sums and ranges after the minima have changed.
+  void add_up() {
+    top = top_size = magnitude = range = widest = 0;
+    auto add = [&](const std::vector<double>& max, const std::vector<double>& min) {
+      for (std::size_t k = 0; k < max.size(); ++k) {
+        top += max[k];
+        top_size += std::abs(max[k]);
+        range += max[k] - min[k];
+        widest = std::max(widest, max[k] - min[k]);
+        magnitude = std::max({magnitude, std::abs(max[k]), std::abs(min[k])});
+      }
+    };
+    add(row_max, row_min);
+    add(table_max, table_min);
   }
 
  private:
   struct Extent {
-    double min, max, sum;
-    std::size_t count;
+    double min, max;
   };
 
   template <class T>
   Extent extent(const T* values, std::size_t count, bool in_unary, int item) {
-    Extent x{0, 0, 0, count};
+    Extent x{0, 0};
     bool plain = false;
     if constexpr (std::is_same_v<T, float>) {
       const Spread s = kernels().spread(values, count);
-      x = {s.min, s.max, s.sum, count};
+      x = {s.min, s.max};
       plain = std::isfinite(s.sum);
     }
-    if (!plain) x = careful(values, count, in_unary, item);
-    if (x.count == 0) {
-      hopeless = true;
-      return {0, 0, 0, 0};
-    }
-    top += x.max;
-    bottom += x.min;
-    mean += x.sum / static_cast<double>(x.count);
-    const double largest = std::max(std::abs(x.max), std::abs(x.min));
-    magnitude = std::max(magnitude, largest);
-    total_magnitude += largest;
-    return x;
+    return plain ? x : careful(values, count, in_unary, item);
   }
 
   template <class T>
   Extent careful(const T* values, std::size_t count, bool in_unary, int item) {
-    Extent x{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity(), 0, 0};
+    Extent x{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
     for (std::size_t k = 0; k < count; ++k) {
       const double v = values[k];
       if (v == -std::numeric_limits<double>::infinity()) {
@@ -107,10 +109,10 @@ struct Survey {
       if (!(std::abs(v) <= kLargest)) throw Fault{in_unary, item, static_cast<int>(k), v};
       x.min = std::min(x.min, v);
       x.max = std::max(x.max, v);
-      x.sum += v;
-      ++x.count;
     }
-    return x;
+    if (x.max >= x.min) return x;
+    hopeless = true;
+    return {0, 0};
   }
 };
 

@@ -13,6 +13,7 @@
 #include "prepare.hpp"
 #include "problem.hpp"
 #include "survey.hpp"
+#include "yardstick.hpp"
 
 namespace neuralfactors {
 
@@ -20,21 +21,25 @@ namespace neuralfactors {
 struct Workspace {
   Model model, restricted;
   LocalSearch local_search;
-  Elimination elimination;
+  Elimination<ModelScores> elimination;
   Candidates candidates;
   AlphaExpansion expansion;
   std::vector<int> by_node, by_position;
   std::vector<float> belief;
+  Yardstick yardstick;
 };
 
 template <class T>
 struct Task {
+  Prepared<T>& prepared;
   const Problem<T>& problem;  // finite scores only
   const Survey& survey;
   const Options& options;
   Interrupt& interrupt;
   Workspace& work;
   Outcome& out;
+  bool proved = false;    // the incumbent is as good as any labelling, but for rounding
+  bool measured = false;  // the yardstick is that of the incumbent
 
   // Takes over the labelling if it is better than the incumbent.
   bool offer(const std::vector<int>& labels) {
@@ -42,6 +47,7 @@ struct Task {
     if (!out.labels.empty() && score <= out.score) return false;
     out.score = score;
     out.labels = labels;
+    measured = false;
     return true;
   }
 
@@ -67,7 +73,36 @@ struct Task {
 
   double gap() const { return out.bound - out.score; }
 
-  bool closed() const { return gap() <= options.tolerance * survey.scale() + survey.dust(); }
+  double regret() const { return survey.top - out.score; }
+
+  // Looking at every row and table takes time: it is done only where the gap is small enough to pass at all.
+  bool optimal() { return proved || (gap() <= most_rounding() && gap() <= yardstick().rounding); }
+  bool within_tolerance() {
+    const double tolerance = options.tolerance;
+    return gap() <= tolerance * regret() && gap() <= tolerance * yardstick().regret;
+  }
+  bool closed() { return optimal() || within_tolerance(); }
+
+  const Yardstick& yardstick() {
+    if (!measured) work.yardstick.measure(problem, survey, out.labels);
+    measured = true;
+    return work.yardstick;
+  }
+
+  // The incumbent is proved optimal.
+  void settle() {
+    proved = true;
+    out.bound = out.score;
+  }
+
+  // Leaves out of the problem what the incumbent shows to be too low to matter; returns whether scores have changed, so
+  // that models must be built anew.
+  bool clip() { return prepared.clip(regret()); }
+
+ private:
+  double most_rounding() const {
+    return Yardstick::rounding_of(problem.graph->n_nodes + problem.graph->n_edges, survey.top_size + regret());
+  }
 };
 
 }  // namespace neuralfactors

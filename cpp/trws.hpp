@@ -1,43 +1,51 @@
 // Method `trws`: sequential tree-reweighted message passing (Kolmogorov 2006).
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
+
 #include "icm.hpp"
+#include "proof.hpp"
 #include "relaxation.hpp"
 #include "task.hpp"
 
 namespace neuralfactors {
 
-// No label of a node can be in a labelling that scores above bound - reduced cost; 0 where nothing is known.
+// The costs of a certificate in terms of the bound that is returned, which may be lower than the certificate's.
 template <class T>
-void fill_reduced_costs(Task<T>& task, Relaxation<T>& relaxation) {
-  const Model& m = task.work.model;
-  const double bound = task.out.bound;
-  task.out.bound = relaxation.certified();
-  const double slack = task.survey.rounding() + std::max(task.out.bound - bound, 0.0);
-  relaxation.sweep(false, true);
-  task.out.bound = bound;
+void fill_reduced_costs(Task<T>& task, const Model& m, const Certificate& certificate) {
+  const double slack = certificate.bound - task.out.bound;
   task.out.reduced_costs.assign(static_cast<std::size_t>(m.n_nodes) * m.n_labels, 0);
   for (int p = 0; p < m.n_nodes; ++p)
     for (int a = 0; a < m.n_labels; ++a)
       task.out.reduced_costs[static_cast<std::size_t>(m.node[p]) * m.n_labels + a] =
-          std::max(0.0, -m.unit * relaxation.belief[static_cast<std::size_t>(p) * m.stride + a] - slack);
+          std::max(0.0, certificate.cost[static_cast<std::size_t>(p) * m.n_labels + a] - slack);
+}
+
+// Iterations until the gap is closed, stalls or the budget is spent.
+template <class T>
+void iterate_trws(Task<T>& task, Relaxation<T>& relaxation, int budget) {
+  for (int stalled = 0; task.out.iterations < budget && !task.closed() && stalled < 5; ++task.out.iterations) {
+    const double before = task.gap();
+    relaxation.sweep(true);
+    relaxation.sweep(false);
+    stalled = task.gap() > 0.9999 * before ? stalled + 1 : 0;
+  }
 }
 
 template <class T>
 void solve_trws(Task<T>& task) {
+  constexpr int kFirst = 3;  // iterations after which the labelling tells large penalties from scores
   const int budget = task.options.max_iterations ? task.options.max_iterations : 1000;
   Relaxation<T> relaxation(task, build_model(task));
-  int stalled = 0;
-  for (int k = 0; k < budget && !task.closed() && stalled < 5; ++k) {
-    const double before = task.gap();
-    relaxation.sweep(true);
-    relaxation.sweep(false);
-    task.out.iterations = k + 1;
-    stalled = task.gap() > 0.9999 * before ? stalled + 1 : 0;
-  }
+  iterate_trws(task, relaxation, std::min(kFirst, budget));
+  if (task.clip()) relaxation.restart();
+  iterate_trws(task, relaxation, budget);
   polish_by_icm(task);
-  task.out.bound = relaxation.certified();
-  if (task.options.reduced_costs) fill_reduced_costs(task, relaxation);
+  task.out.bound = task.survey.top;  // in place of the bounds in float32
+  const Certificate certificate = relaxation.certificate(true);
+  prove(task, relaxation.model(), certificate);
+  if (task.options.reduced_costs) fill_reduced_costs(task, relaxation.model(), certificate);
 }
 
 }  // namespace neuralfactors

@@ -30,14 +30,23 @@ class MapProblem:
         rows = self.unary[np.arange(len(y)), y].astype(np.float64)
         return float(rows.sum() + self.interaction[np.arange(len(u)), y[u], y[v]].astype(np.float64).sum())
 
-    @property
-    def scale(self):
-        """What the tolerance is relative to (see `solve`), parallel edges and self-loops taken as they are."""
-        total = 0.0
-        for array in (*self.unary, *self.interaction):
-            allowed = array[np.isfinite(array)].astype(np.float64)
-            total += allowed.max() - allowed.mean() if allowed.size else 0.0
-        return total
+    def best_and_used(self, y):
+        """The best entry of every row and table, and the one that the labelling uses."""
+        (u, v), nodes, edges = self.edges.T, np.arange(len(y)), np.arange(len(self.edges))
+        best = [*self.unary.max(axis=1), *self.interaction.max(axis=(1, 2))]
+        used = [*self.unary[nodes, y], *self.interaction[edges, y[u], y[v]]]
+        return np.array(best, np.float64), np.array(used, np.float64)
+
+    def rounding(self, y):
+        """How much more than an optimal labelling `y` another may score; the formula of `Result`."""
+        best, used = self.best_and_used(y)
+        return len(best) * 2.0**-48 * float(np.maximum(np.abs(best), np.abs(used)).sum())
+
+    def regret(self, y):
+        """What the tolerance is relative to; the formula of `solve`."""
+        best, used = self.best_and_used(y)
+        regrets = np.sort((best - used)[best > used])
+        return float(np.minimum(regrets, 100 * regrets[len(regrets) // 2]).sum()) if len(regrets) else 0.0
 
 
 def brute_force(problem):

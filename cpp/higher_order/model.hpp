@@ -25,7 +25,6 @@ struct Model {
   int n_labels = 0;
   double offset = 0;
   double range = 0;
-  double scale = 0;  // what the best entries of all rows and tables gain over the average ones; tolerances refer to it
   double penalty = 0;
   bool infeasible = false;  // a row or a table is wholly forbidden; the scores are then not to be used
 
@@ -73,6 +72,15 @@ struct Model {
     for (int i = 0; i < n_nodes; ++i) total += row(i)[y[i]];
     for (int f = 0; f < n_factors(); ++f) total += tables[f][entry(f, y)];
     return static_cast<double>(total);
+  }
+
+  // An allowed labelling of total `-regret` is known, and no better one can use an entry below that. Raises such
+  // entries, which cost the arithmetic its precision.
+  void clip(double regret) {
+    if (!(regret > 0) || 2 * regret >= penalty) return;
+    range = regret;
+    penalty = 2 * regret;
+    raise(-penalty);
   }
 
  private:
@@ -153,41 +161,40 @@ struct Model {
   }
 
   void normalise() {
-    long double total = 0, spread = 0, gain = 0;
+    long double total = 0, spread = 0;
     auto shift = [&](double* values, std::size_t size) {
       const double top = *std::max_element(values, values + size);
       if (top == -std::numeric_limits<double>::infinity()) {
         infeasible = true;
         return;
       }
-      double least = 0, sum = 0;
-      std::size_t count = 0;
+      double least = 0;
       for (std::size_t k = 0; k < size; ++k) {
         values[k] -= top;
         if (!std::isfinite(values[k])) continue;
         least = std::min(least, values[k]);
-        sum += values[k];
-        ++count;
       }
       total += top;
       spread -= least;
-      gain -= sum / static_cast<double>(count);
     };
     for (int i = 0; i < n_nodes; ++i) shift(row(i), n_labels);
     for (auto& table : tables) shift(table.data(), table.size());
     offset = static_cast<double>(total);
     range = static_cast<double>(spread);
-    scale = static_cast<double>(gain);
   }
 
   void penalise() {
     penalty = range > 0 ? 2 * range : 1;
-    auto replace = [&](double& value) {
-      if (!std::isfinite(value)) value = -penalty;
-    };
-    std::for_each(unary.begin(), unary.end(), replace);
+    raise(-penalty);
+  }
+
+  // Brings all entries up to `floor`, -inf included.
+  void raise(double floor) {
+    auto lift = [&](double& value) { value = std::max(value, floor); };
+    std::for_each(unary.begin(), unary.end(), lift);
+    depth.clear();
     for (auto& table : tables) {
-      std::for_each(table.begin(), table.end(), replace);
+      std::for_each(table.begin(), table.end(), lift);
       depth.push_back(-*std::min_element(table.begin(), table.end()));
     }
   }

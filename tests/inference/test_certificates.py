@@ -36,7 +36,7 @@ def check_bounds(problem, best, budgets):
         assert r.score <= best + SLACK * problem.magnitude
         assert r.bound >= best - SLACK * problem.magnitude
         if r.status == "optimal":
-            assert r.score >= best - 1e-4 * problem.scale - SLACK * problem.magnitude
+            assert r.score >= best - problem.rounding(r.labels)
 
 
 @given(

@@ -64,8 +64,8 @@ class StructuralSVM(GradientEstimator):
     void : str
         "drop" leaves nodes labelled −1 out of training; "complete" labels them by inference.
     inference, inference_tol, inference_max_iter : str, float, int
-        Method, tolerance and budget; see `neuralfactors.inference.solve`. In training the tolerance is
-        two hundred times as large, and so is that of the share `optimal` in the history.
+        Method, tolerance and budget; see `neuralfactors.inference.solve`. In training the tolerance is 600 times as
+        large, and the share `within_tol` in the history refers to that one.
     keep : str
         Which iterate is returned: that of the best "objective" (an estimate unless `batch_size` is None), of the best
         "validation" accuracy, or the "last".

@@ -16,7 +16,7 @@ from neuralfactors.inference.result import Result, Status
 from neuralfactors.inference.validate import Problem
 
 _MAX_ENTRIES = 2**20  # of a table in variable elimination
-_EQUAL = 1e-9  # scores closer than this, relative to the graph's scale, count as equal
+_PRECISION = 1e-9  # of the relaxation, relative to what the labelling gives up: what is left open is searched
 
 
 def solve_exact(
@@ -32,8 +32,8 @@ def solve_exact(
 
     Labels that a relaxation proves to be of no use for anything better than the best labelling known are removed, nodes
     with one label left are fixed, and what remains falls into connected components. Each is solved by variable
-    elimination if its treewidth is small, otherwise by a general solver from the extra `neuralfactors[exact]`. Scores
-    within 1e-9 of each other, relative to the scale of the problem, count as equal.
+    elimination if its treewidth is small, otherwise by a general solver from the extra `neuralfactors[exact]`. toulbar2
+    works with whole numbers fine enough for a proof; HiGHS keeps to tolerances, which leave the status "within_tol".
 
     Parameters
     ----------
@@ -73,8 +73,8 @@ class _Search:
 
     def __init__(self, graph: FactorGraph, tol: float, time_limit: float):
         self.graph = graph
-        self.tolerance = tol * graph.scale
-        self.equal = _EQUAL * graph.scale + graph.dust
+        self.tol = tol
+        self.equal = 0.0  # scores closer than this are equal but for rounding
         self.deadline = time.monotonic() + time_limit
         self.allowed = np.isfinite(graph.unary)  # (V, L)
         self.labels = np.zeros(len(graph.unary), np.int64)
@@ -96,7 +96,7 @@ class _Search:
         """Takes the labelling if it is better than the one at hand."""
         score = self.graph.score(labels)
         if score > self.score:
-            self.labels, self.score = labels, score
+            self.labels, self.score, self.equal = labels, score, self.graph.rounding(labels)
 
     def start(
         self, problem: Problem, factors: Sequence[tuple[ArrayLike, ArrayLike]], init: NDArray[np.int64] | None
@@ -116,7 +116,7 @@ class _Search:
     def relax(self) -> None:
         """A bound by message passing in double precision, and the labels removed that it shows to be of no use."""
         init = self.labels if self.score > -np.inf else None
-        r = solve_factor_graph(self.graph, "trws", init=init, tol=_EQUAL, max_seconds=self.left, reduced_costs=True)
+        r = solve_factor_graph(self.graph, "trws", init=init, tol=_PRECISION, max_seconds=self.left, reduced_costs=True)
         self.offer(r.labels)
         self.iterations += r.iterations
         self.bound = max(self.score, min(self.bound, r.bound))
@@ -155,5 +155,5 @@ class _Search:
         if self.score == -np.inf:
             status = "infeasible" if self.bound == -np.inf else "unresolved"
         else:
-            status = "optimal" if self.bound - self.score <= max(self.tolerance, self.equal) else "approximate"
+            status = self.graph.status(self.labels, self.bound - self.score, self.tol)
         return Result(self.labels, self.score, max(self.bound, self.score), status, self.iterations)

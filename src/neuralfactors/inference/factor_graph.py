@@ -3,11 +3,14 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from neuralfactors.inference import _kernels
+from neuralfactors.inference.result import Status
 from neuralfactors.inference.validate import Problem
 
 Factor = tuple[tuple[int, ...], NDArray[np.float64]]  # nodes, table of shape (L,) * len(nodes)
@@ -26,19 +29,24 @@ class FactorGraph:
         nodes = self.unary[np.arange(len(y)), y]
         return math.fsum([*nodes, *(table[tuple(y[list(scope)])] for scope, table in self.factors)])
 
-    @property
-    def scale(self) -> float:
-        """Gain of the best entry of every row and table over their mean: what tolerances refer to."""
-        return sum(map(_gain, self._rows_and_tables))
+    @cached_property
+    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """What the kernels take: unary scores, first nodes of the factors, nodes and tables, one after the other."""
+        ptr = np.cumsum([0, *(len(scope) for scope, _ in self.factors)], dtype=np.int64)
+        nodes = np.array([node for scope, _ in self.factors for node in scope], np.int64)
+        return self.unary, ptr, nodes, np.concatenate([np.zeros(0), *(table.ravel() for _, table in self.factors)])
 
-    @property
-    def dust(self) -> float:
-        """What the order of summation may change in a score."""
-        return 1e-14 * sum(float(np.abs(v[np.isfinite(v)]).max(initial=0.0)) for v in self._rows_and_tables)
+    def rounding(self, y: NDArray[np.int64]) -> float:
+        """What rounding may change in the score of an allowed labelling; see `Result.status`."""
+        rounding: float = _kernels.measure_labelling(*self.arrays, y)[1]
+        return rounding
 
-    @property
-    def _rows_and_tables(self) -> list[NDArray[np.float64]]:
-        return [*self.unary, *(table for _, table in self.factors)]
+    def status(self, y: NDArray[np.int64], gap: float, tol: float) -> Status:
+        """What a gap between bound and score proves of an allowed labelling."""
+        regret, rounding = _kernels.measure_labelling(*self.arrays, y)
+        if gap <= rounding:
+            return "optimal"
+        return "within_tol" if gap <= tol * regret else "approximate"
 
 
 def make_factor_graph(problem: Problem, factors: Sequence[tuple[ArrayLike, ArrayLike]] = ()) -> FactorGraph:
@@ -109,9 +117,3 @@ def _check_edges(problem: Problem) -> None:
         raise ValueError(
             f"edges[{wrong[0]}] is ({i}, {j}), but the nodes of its graph are numbered 0 to {problem.n_nodes - 1}"
         )
-
-
-def _gain(values: NDArray[np.float64]) -> float:
-    allowed = values[np.isfinite(values)]
-    # The mean of equal numbers may come out above them by rounding.
-    return max(0.0, float(allowed.max() - allowed.mean())) if allowed.size else 0.0

@@ -72,13 +72,10 @@ def solve_factor_graph(
     reduced_costs: bool = False,
 ) -> Result:
     """The result of one of the kernel's methods for factor graphs: "trws", "bp", "icm" or "exhaustive"."""
-    ptr = np.cumsum([0, *(len(scope) for scope, _ in graph.factors)], dtype=np.int64)
-    nodes = np.array([node for scope, _ in graph.factors for node in scope], np.int64)
-    tables = np.concatenate([np.zeros(0), *(table.ravel() for _, table in graph.factors)])
     labels = np.zeros(len(graph.unary), np.int64)
     costs = np.zeros(graph.unary.shape) if reduced_costs else None
     score, bound, status, iterations = _kernels.solve_factor_graph(
-        graph.unary, ptr, nodes, tables, method, max_iter, tol, max_seconds, init, labels, costs
+        *graph.arrays, method, max_iter, tol, max_seconds, init, labels, costs
     )
     return Result(labels, score, bound, STATUSES[status], iterations, costs)
 
@@ -90,14 +87,9 @@ def _solve_auto(
     if relaxed.status in ("optimal", "infeasible"):
         return relaxed
     polished = solve_factor_graph(graph, "bp", init=relaxed.labels, tol=tol, max_iter=max_iter)
-    return _certify(polished, relaxed, tol * graph.scale + graph.dust)
-
-
-def _certify(found: Result, relaxed: Result, tolerance: float) -> Result:
-    """`found` with the bound and the reduced costs of `relaxed`, and the status that follows."""
-    bound = max(relaxed.bound, found.score)
-    status = found.status
+    bound = max(relaxed.bound, polished.score)
+    status = polished.status
     if status != "unresolved":
-        status = "optimal" if bound - found.score <= tolerance else "approximate"
-    iterations = relaxed.iterations + found.iterations
-    return Result(found.labels, found.score, bound, status, iterations, relaxed.reduced_costs)
+        status = graph.status(polished.labels, bound - polished.score, tol)
+    iterations = relaxed.iterations + polished.iterations
+    return Result(polished.labels, polished.score, bound, status, iterations, relaxed.reduced_costs)

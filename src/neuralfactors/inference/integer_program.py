@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import highspy
 
 _LARGEST = 100.0  # the largest cost is scaled to this, which suits the solver's absolute tolerances
+_DOUBT = 1e-6  # in the same unit: what these tolerances may have made of the bound
 _OPTIONS = {
     "output_flag": False,
     "threads": 1,
@@ -107,7 +108,7 @@ def solve_by_highs(problem: LocalProblem, start: NDArray[np.int64] | None, secon
         return Answer(None, -np.inf)
     if status not in (highspy.HighsModelStatus.kOptimal, highspy.HighsModelStatus.kTimeLimit):
         raise RuntimeError(f"HiGHS failed: {solver.modelStatusToString(status)}")
-    bound = program.offset + unit * float(solver.getInfo().mip_dual_bound)
+    bound = program.offset + unit * (float(solver.getInfo().mip_dual_bound) + _DOUBT)
     if solver.getInfo().primal_solution_status != highspy.SolutionStatus.kSolutionStatusFeasible:
         return Answer(None, bound)
     chosen = np.array(solver.getSolution().col_value)[: program.first[-1]]

@@ -7,7 +7,7 @@ from typing import Literal, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-Status = Literal["optimal", "approximate", "infeasible", "unresolved"]
+Status = Literal["optimal", "within_tol", "approximate", "infeasible", "unresolved"]
 STATUSES: tuple[Status, ...] = get_args(Status)  # in the kernel's order
 
 
@@ -24,14 +24,22 @@ class Result:
     bound : float
         No labelling scores more than this.
     status : str
-        "optimal": proved, the gap is within the tolerance; "approximate": an allowed labelling without a proof;
-        "infeasible": proved, every labelling is forbidden; "unresolved": no allowed labelling was found, nor a proof
-        that there is none.
+        "optimal": proved, no labelling scores more than the rounding of scores allows (see Notes). "within_tol": no
+        proof, but the gap is within the tolerance of the call. "approximate": an allowed labelling and a bound, no
+        more. "infeasible": proved, every labelling is forbidden. "unresolved": no allowed labelling was found, nor a
+        proof that there is none.
     iterations : int
         Sweeps, or moves for alpha-expansion.
     reduced_costs : ndarray of shape (n_nodes, n_labels) or None
         No labelling in which node i has label a scores more than `bound - reduced_costs[i, a]`: large values for all
         labels but one mean confidence in that one.
+
+    Notes
+    -----
+    A score is a sum of N numbers, one from each row and table. Where the status is "optimal", no labelling scores more
+    than `score` + N · 2⁻⁴⁸ · Σ max(|best|, |used|), the sum being over the best entry of every row and table and the
+    one that `labels` uses. Scales, constants, large penalties and -inf do not change that. For 1,000 numbers of size 1
+    it is 4e-9 beside a score of 1,000.
 
     Examples
     --------

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from neuralfactors.inference.local_problem import Answer, LocalProblem
 
-_BITS = 50  # of the integer costs, so that sums of them are exact in double precision
+_BITS = 51  # of the integer costs, so that sums of them are exact in double precision
 
 
 def solve_by_toulbar2(problem: LocalProblem, start: NDArray[np.int64] | None, seconds: float) -> Answer:
@@ -19,7 +19,10 @@ def solve_by_toulbar2(problem: LocalProblem, start: NDArray[np.int64] | None, se
     tops = [float(table.max()) for _, table in problem.tables]
     if min(tops) == -np.inf:
         return Answer(None, -np.inf)
-    unit = _unit(problem)
+    unit = _spread(problem, tops, start) / 2.0**_BITS
+    if start is not None and unit <= 0:
+        return Answer(None, math.fsum(tops))
+    unit = max(unit, np.finfo(float).tiny)
     # Scores become costs below the maximum of their table, rounded to whole units; what is forbidden costs too much.
     costs = LocalProblem(
         problem.sizes,
@@ -27,8 +30,6 @@ def solve_by_toulbar2(problem: LocalProblem, start: NDArray[np.int64] | None, se
     )
     rounding = len(tops) * unit
     upper = 2.0**_BITS + len(tops) + 1 if start is None else costs.score(start)
-    if upper == 0:
-        return Answer(None, math.fsum(tops) + rounding)
     values, complete, lower = _search(costs, upper, seconds)
     if not complete:
         return Answer(values, math.fsum(tops) - lower * unit + rounding)
@@ -36,12 +37,12 @@ def solve_by_toulbar2(problem: LocalProblem, start: NDArray[np.int64] | None, se
     return Answer(values, -np.inf if best is None else problem.score(best) + rounding)
 
 
-def _unit(problem: LocalProblem) -> float:
-    spread = 0.0
-    for _, table in problem.tables:
-        allowed = table[np.isfinite(table)]
-        spread += float(allowed.max() - allowed.min())
-    return spread / 2.0**_BITS if spread > 0 else 1.0
+def _spread(problem: LocalProblem, tops: list[float], start: NDArray[np.int64] | None) -> float:
+    """The largest cost that matters: what costs more than `start` need not be told apart."""
+    if start is not None:
+        return math.fsum(tops) - problem.score(start)
+    lowest = [float(table[np.isfinite(table)].min()) for _, table in problem.tables]
+    return math.fsum(tops) - math.fsum(lowest)
 
 
 def _search(costs: LocalProblem, upper: float, seconds: float) -> tuple[NDArray[np.int64] | None, bool, float]:

@@ -49,6 +49,7 @@ class ConvexRun:
                 "hinge": found.hinge / len(problem),
                 "gap": found.gap / len(problem) if np.isfinite(found.gap) else None,
                 "optimal": found.optimal / len(problem),
+                "within_tol": found.within_tol / len(problem),
                 "differing": found.differing / max(1.0, found.labelled),
                 "constraints": n_constraints,
                 "seconds": {"total": now - self.last},

@@ -18,8 +18,9 @@ def make_record(
     """The record of an epoch.
 
     `objective` is Eq. (6); `hinge`, or whatever `loss` is, the mean over the graphs; `gap` how far, at most, it is too
-    low for inference being approximate; `optimal` and `negative` shares of graphs; `differing` the share of labelled
-    nodes at which z and y differ; `accuracy` that on the validation data, if there are any; `seconds` by part.
+    low for inference being approximate; `optimal`, `within_tol` and `negative` shares of graphs: inference proved
+    optimal, inference proved or within its tolerance, violation below zero; `differing` the share of labelled nodes at
+    which z and y differ; `accuracy` that on the validation data, if there are any; `seconds` by part.
     """
     graphs, labelled = max(1.0, totals.graphs), max(1.0, totals.labelled)
     mean = totals.loss / graphs
@@ -29,6 +30,7 @@ def make_record(
         loss: mean,
         "gap": totals.gap / graphs if math.isfinite(totals.gap) else None,
         "optimal": totals.optimal / graphs,
+        "within_tol": totals.within_tol / graphs,
         "negative": totals.negative / graphs,
         "differing": totals.differing / labelled,
         "accuracy": accuracy,

@@ -41,6 +41,7 @@ class Pass:
     hinge: float = 0.0  # sum over the samples
     gap: float = 0.0
     optimal: float = 0.0
+    within_tol: float = 0.0
     differing: float = 0.0
     labelled: float = 0.0
     z: list[NDArray[np.int64]] = field(default_factory=list)  # one labelling a sample
@@ -159,6 +160,7 @@ class LinearProblem:
             found.hinge += float(seen.value.clamp_min(0).sum())
             found.gap += float(seen.decoded.gap.sum())
             found.optimal += float(seen.decoded.optimal.sum())
+            found.within_tol += float(seen.decoded.within_tol.sum())
             found.differing += float((seen.z != y).sum())
             found.labelled += len(y)
             found.z += np.split(seen.z.numpy(), batch.node_ptr[1:-1].numpy())

@@ -18,7 +18,8 @@ class LossReport:
     """What the last call of a loss knows of its own quality."""
 
     gap: float  # mean distance between score and bound of the inference, in units of the loss
-    optimal: float  # share of graphs whose inference is proved optimal, to the decoder's tolerance
+    optimal: float  # share of graphs whose inference is proved optimal
+    within_tol: float  # share of graphs whose inference is proved optimal or within the decoder's tolerance
     negative: float  # share of graphs whose violation fell below zero, which only approximate inference can do
     differing: float  # share of labelled nodes at which z and y differ
     z: Tensor  # (V,) the loss-augmented prediction
@@ -225,6 +226,7 @@ def _report(found: Violation, y: Tensor) -> LossReport:
     return LossReport(
         gap=float(found.decoded.gap.sum()) / graphs,
         optimal=float(found.decoded.optimal.sum()) / graphs,
+        within_tol=float(found.decoded.within_tol.sum()) / graphs,
         negative=float(found.negative.sum()) / graphs,
         differing=float(differing),
         z=found.z,

@@ -29,12 +29,13 @@ class Totals:
     loss: float = 0.0
     gap: float = 0.0
     optimal: float = 0.0
+    within_tol: float = 0.0
     negative: float = 0.0
     labelled: float = 0.0
     differing: float = 0.0
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
-    COUNTED = ("graphs", "loss", "gap", "optimal", "negative", "labelled", "differing")
+    COUNTED = ("graphs", "loss", "gap", "optimal", "within_tol", "negative", "labelled", "differing")
 
     def add(self, found: Violation, y: Tensor) -> None:
         """Count the violations of a batch with labels `y` (V,)."""
@@ -43,6 +44,7 @@ class Totals:
         self.loss += float(found.value.detach().clamp_min(0).sum(dtype=torch.float64))
         self.gap += float(found.decoded.gap.sum())
         self.optimal += float(found.decoded.optimal.sum())
+        self.within_tol += float(found.decoded.within_tol.sum())
         self.negative += float(found.negative.sum())
         self.labelled += float(labelled.sum())
         self.differing += float(((found.z != y) & labelled).sum())
@@ -142,5 +144,6 @@ def accumulate_cross_entropy(
     totals.graphs += batch.n_graphs
     totals.loss += float(loss.detach())
     totals.optimal += batch.n_graphs
+    totals.within_tol += batch.n_graphs
     totals.labelled += float(labelled.sum())
     totals.differing += float(((values.detach().argmax(1) != y) & labelled).sum())
