@@ -57,7 +57,7 @@ sanitize: $(READY)
 
 fuzz: $(READY)
 	$(BIN)/python tests/inference/test_fuzz.py 100000
-	$(BIN)/python tests/inference/test_claims.py 100000
+	PYTHONPATH=tests $(BIN)/python tests/inference/test_claims.py 100000
 
 wheel: $(READY)
 	$(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .

@@ -1,6 +1,6 @@
 """No status claims what is not so: every method against enumeration, on the numbers that strangers bring.
 
-`python tests/inference/test_claims.py 100000` (or `make fuzz`) checks that many problems; the test checks some.
+`make fuzz` checks 100,000 problems; the test checks some.
 """
 
 import itertools
