@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from neuralfactors.inference import BatchResult, Result, _kernels, solve, solve_batch
+from neuralfactors.inference.validate import check_problem
 
 UNARY = np.zeros((3, 2))
 TABLES = np.zeros((2, 2, 2))
@@ -108,6 +109,14 @@ def test_methods_say_what_they_cannot_take():
         solve(*frustrated, method="maxflow")
     with pytest.raises(ValueError, match="method 'exhaustive' takes at most 1e8 labellings"):
         solve(np.zeros((30, 2)), np.zeros((0, 2, 2)), [], method="exhaustive")
+
+
+def test_pointers_cannot_change_after_their_check():
+    node_ptr, edge_ptr = np.array([0, 1, 3]), np.array([0, 0, 2])
+    problem = check_problem(UNARY, TABLES, EDGES, node_ptr, edge_ptr)
+    node_ptr[1] = edge_ptr[1] = 10**12  # as another thread may, while the kernel is at work
+    assert problem.node_ptr.tolist() == [0, 1, 3]
+    assert problem.edge_ptr.tolist() == [0, 0, 2]
 
 
 @pytest.mark.parametrize(

@@ -136,7 +136,7 @@ def _edges(edges: ArrayLike) -> NDArray[np.int64]:
 def _pointers(ptr: ArrayLike | None, n_rows: int, name: str, rows: str) -> NDArray[np.int64]:
     if ptr is None:
         return np.array([0, n_rows])
-    array = np.asarray(ptr)
+    array = np.array(ptr)  # a copy: kernels index by it without looking, so nobody may change it after the check
     if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
         raise ValueError(f"{name} must be a vector of integers, got the shape {array.shape} and type {array.dtype}")
     if array[0] != 0 or array[-1] != n_rows or (np.diff(array.astype(np.int64)) < 0).any():
