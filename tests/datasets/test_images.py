@@ -31,6 +31,30 @@ def test_grey(tmp_path):
     np.testing.assert_array_equal(read_image(tmp_path / "a.png"), np.repeat(grey[..., None], 3, axis=2))
 
 
+@pytest.mark.parametrize("read", [read_image, lambda path: read_labels(path, CLASSES)], ids=["image", "labels"])
+def test_a_flipped_bit_in_a_png_is_refused(tmp_path, read):
+    path = tmp_path / "a.png"
+    write_label_map(path, np.tile(INDICES, (9, 7)), CLASSES.index_palette)
+    whole = path.read_bytes()
+    start = whole.index(b"IDAT") + 4
+    end = start + int.from_bytes(whole[start - 8 : start - 4], "big")
+    for place in range(8 * start, 8 * end):
+        damaged = bytearray(whole)
+        damaged[place // 8] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"a\.png cannot be read as an image: "):
+            read(path)
+
+
+def test_a_png_without_data_is_refused(tmp_path):
+    path = tmp_path / "a.png"
+    write_image(path, smooth_picture((5, 6)))
+    whole = path.read_bytes()
+    path.write_bytes(whole[: whole.index(b"IDAT") - 4] + whole[-12:])
+    with pytest.raises(ValueError, match=r"a\.png cannot be read as an image"):
+        read_image(path)
+
+
 def test_sixteen_bits(tmp_path):
     deep = np.array([[0, 257, 65535], [128, 129, 32768]], dtype=np.uint16)
     Image.fromarray(deep).save(tmp_path / "a.png")

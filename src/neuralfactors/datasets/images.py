@@ -101,6 +101,8 @@ def _open(path: Path) -> Image.Image:
     try:
         picture = Image.open(path)
         picture.load()
+        with Image.open(path) as again:
+            again.verify()  # the checksums of a PNG, which decoding ignores: a flipped bit may pass for another label
         upright = ImageOps.exif_transpose(picture)
         upright.format = picture.format  # which a copy has lost
         return upright
