@@ -1,5 +1,9 @@
 """Dropout: in training only, seeded, and never in predictions, also after loading."""
 
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
+
 import numpy as np
 import pytest
 import torch
@@ -29,3 +33,49 @@ def test_in_training_only(chains, tmp_path, estimator):
         np.testing.assert_array_equal(one, two)
     for one, two in zip(scores, estimator.fit(X, Y).decision(X), strict=True):
         assert torch.equal(one.unary, two.unary)
+
+
+@pytest.mark.parametrize("estimator", [StructuralSVM((5,), (5,), **FAST), UnaryClassifier((5,), **FAST)])
+def test_threads_do_not_disturb_one_another(chains, tmp_path, estimator):
+    X, Y = chains
+    estimator.set_params(dropout=0.5).fit(X, Y).save(tmp_path)
+    loaded = StructuredEstimator.load(tmp_path)
+    n_threads = 8
+    together = Barrier(n_threads, timeout=60)
+
+    def spread_out(module, features):  # all have begun; each goes on after the one before it is done
+        time.sleep(0.05 * together.wait())
+
+    def scores(_=None):
+        if isinstance(loaded, UnaryClassifier):
+            return np.concatenate(loaded.predict_proba(X))
+        return np.concatenate([potentials.unary for potentials in loaded.decision(X)])
+
+    expected = scores()
+    hook = loaded.model_.unary.register_forward_pre_hook(spread_out)
+    with ThreadPoolExecutor(n_threads) as threads:
+        found = list(threads.map(scores, range(n_threads)))
+    hook.remove()
+    for one in found:
+        np.testing.assert_array_equal(one, expected)
+
+
+@pytest.mark.parametrize("estimator", [StructuralSVM((5,), (5,), dropout=0.5, **FAST), UnaryClassifier((5,), **FAST)])
+def test_a_model_trains_within_its_passes_only(chains, tmp_path, estimator):
+    X, Y = chains
+    seen = []
+
+    def look(record):
+        seen.append(estimator.model_.training)
+        if len(seen) == 6:
+            raise KeyboardInterrupt
+
+    estimator.set_params(callbacks=[look]).fit(X, Y).save(tmp_path)
+    assert seen == [False] * 4
+    assert not estimator.model_.training
+    loaded = StructuredEstimator.load(tmp_path)
+    assert not loaded.model_.training
+    assert not loaded.partial_fit(X, Y).model_.training
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X, Y)
+    assert not estimator.model_.training

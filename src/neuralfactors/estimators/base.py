@@ -131,7 +131,8 @@ class StructuredEstimator(BaseEstimator):
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {self.dtype!r}")
         self._described = self._description()  # as they are now, whatever set_params may say later
-        return model.to(getattr(self, "device", "cpu"), DTYPES[self.dtype])
+        # In evaluation mode for good: switching it at each prediction would let threads disturb one another.
+        return model.to(getattr(self, "device", "cpu"), DTYPES[self.dtype]).eval()
 
     def _description(self) -> dict[str, Any]:
         known = self.get_params(deep=False)
@@ -170,9 +171,7 @@ class StructuredEstimator(BaseEstimator):
 
     @torch.no_grad()
     def _potentials(self, batch: GraphBatch) -> Potentials:
-        training = self.model_.training
-        potentials: Potentials = self.model_.eval()(batch)
-        self.model_.train(training)
+        potentials: Potentials = self.model_(batch)
         return potentials
 
 

@@ -72,7 +72,6 @@ class GradientEstimator(StructuredEstimator):
             self.trainer_.run(samples, evaluate, callbacks, self._checkpointer(run))
         finally:
             close(callbacks)
-        self.model_.eval()
         return self
 
     def partial_fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None) -> Self:
@@ -100,9 +99,7 @@ class GradientEstimator(StructuredEstimator):
             self._start(samples, settings, continuing)
             self.trainer_.progress = Progress(epoch=len(history), history=history)
             self.history_ = history
-        self.model_.train()
         self.trainer_.run_epoch(samples)
-        self.model_.eval()
         return self
 
     def _settings(self) -> Settings:
@@ -145,7 +142,6 @@ class GradientEstimator(StructuredEstimator):
             self._take_sizes(samples)
             self.model_ = self._build_model(torch.Generator().manual_seed(settings.seed))
         weight = self._on_device(weight)
-        self.model_.train()
         if pretrain and not continuing:
             self._pretrain(samples, settings, pretrain, weight)
         self.trainer_ = Trainer(self.model_, settings, self._decoder().for_training(), weight)

@@ -136,9 +136,7 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
     def _unary_scores(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
         found: list[NDArray[np.floating[Any]]] = []
         for batch in self._batches(X):
-            training = self.model_.training  # also asked in the midst of it, for the accuracy on validation data
-            scores = self.model_.eval().unary(batch.node_features).cpu().numpy()
-            self.model_.train(training)
+            scores = self.model_.unary(batch.node_features).cpu().numpy()
             found += np.split(scores, batch.node_ptr[1:-1].numpy())
         return found
 

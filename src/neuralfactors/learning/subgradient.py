@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -178,7 +179,7 @@ class Trainer:
         totals = Totals()
         regulariser = self.regulariser()
         batches = self._batches(len(samples))
-        with torch.random.fork_rng(devices=[]):
+        with torch.random.fork_rng(devices=[]), training(self.model):
             torch.manual_seed(int(np.random.SeedSequence([self.settings.seed, self.epoch]).generate_state(1)[0]))
             for k, batch in enumerate(batches):
                 self.step(samples, batch, 1.0 + self.epoch + k / len(batches), totals)
@@ -307,6 +308,16 @@ class Trainer:
     def _remember(self, values: Sequence[Tensor]) -> None:
         copy_values(values, self.best_values)
         copy_values(self.buffers, self.best_buffers)  # as the epoch leaves them: its passes saw `values`, or nearly
+
+
+@contextmanager
+def training(model: nn.Module) -> Iterator[None]:
+    """`model` in training mode; afterwards, whatever happens, it is in evaluation mode, as predictions need it."""
+    model.train()
+    try:
+        yield
+    finally:
+        model.eval()
 
 
 @torch.no_grad()
