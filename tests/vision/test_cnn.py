@@ -1,4 +1,7 @@
 import importlib.util
+import time
+from concurrent.futures import ThreadPoolExecutor
+from threading import Barrier
 
 import numpy as np
 import pytest
@@ -141,11 +144,12 @@ def test_a_network_that_refuses_the_probe_has_a_fingerprint():
     assert is_portrayed(Large(), portrait(Large()))
 
 
-def test_features_are_those_of_evaluation_mode():
-    class Steps(nn.Sequential):
-        def forward(self, images):
-            return [super().forward(images)]
+class Steps(nn.Sequential):
+    def forward(self, images):
+        return [super().forward(images)]
 
+
+def test_features_are_those_of_evaluation_mode():
     network = Steps(nn.BatchNorm2d(3), nn.Dropout(), nn.Identity())
     network[2].eval()
     before = fingerprint(network)
@@ -153,6 +157,23 @@ def test_features_are_those_of_evaluation_mode():
     np.testing.assert_array_equal(first, second)
     assert fingerprint(network) == before
     assert [module.training for module in network] == [True, True, False]
+
+
+def test_threads_that_share_a_network_in_training_mode():
+    network, picture, n_threads = Steps(nn.Dropout()), smooth_picture((20, 30)), 4
+    together = Barrier(n_threads, timeout=60)
+
+    def maps(_=None):
+        return feature_maps(network, picture, scale=1.0, n_maps=1)[0]
+
+    expected = maps()
+    hook = network.register_forward_pre_hook(lambda module, images: time.sleep(0.05 * together.wait()))
+    with ThreadPoolExecutor(n_threads) as threads:
+        found = list(threads.map(maps, range(n_threads)))
+    hook.remove()
+    for one in found:
+        np.testing.assert_array_equal(one, expected)
+    assert network[0].training
 
 
 def test_timm_models_by_name():

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
 import torch
@@ -14,6 +15,9 @@ from torch import Tensor, nn
 EFFICIENTNET_LITE = "efficientnet-lite"
 TIMM = "timm:"
 PROBE = (96, 64)  # height and width of the picture that shows whether a network gives maps of whatever it is given
+
+_LOCK = Lock()
+_IN_USE: dict[nn.Module, tuple[int, list[nn.Module]]] = {}  # how many use a network, and its modules in training mode
 
 
 @lru_cache(maxsize=2)
@@ -106,12 +110,22 @@ class Normalised(nn.Module):
 
 @contextmanager
 def evaluating(network: nn.Module) -> Iterator[None]:
-    """`network` as it is in use: dropout off, statistics fixed; every module goes back to its own mode afterwards."""
-    training = [module for module in network.modules() if module.training]
-    for module in training:
-        module.training = False
+    """`network` as it is in use: dropout off, statistics fixed; every module goes back to its own mode afterwards.
+
+    That is after the last of the threads that use the network: one must not switch it back under another.
+    """
+    with _LOCK:
+        n_users, training = _IN_USE.get(network, (0, [module for module in network.modules() if module.training]))
+        _IN_USE[network] = n_users + 1, training
+        for module in training:
+            module.training = False
     try:
         yield
     finally:
-        for module in training:
-            module.training = True
+        with _LOCK:
+            n_users, training = _IN_USE.pop(network)
+            if n_users > 1:
+                _IN_USE[network] = n_users - 1, training
+            else:
+                for module in training:
+                    module.training = True
