@@ -165,6 +165,12 @@ def test_disk_full_while_training(call, scenes, tmp_path):
     assert [line.split()[0] for line in finished.out.splitlines()] == ["row", "int+nrl"]  # progress goes elsewhere
 
 
+def test_disk_full_while_preparing(call, scenes, tmp_path):
+    options = ("prepare", scenes, "--regions", "30", "--jobs", "1", "--quiet", "--cache", tmp_path / "cache")
+    refused(call(*options, max_bytes=9_000), "13 cache entries could not be written", tmp_path / "cache", "make room")
+    assert call(*options).code == 0
+
+
 def test_run_folder_of_a_newer_version(call, trained, scenes, tmp_path):
     run = tmp_path / "run"
     run.mkdir()

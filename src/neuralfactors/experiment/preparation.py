@@ -155,7 +155,7 @@ def _told_shared(graphs: LabelledGraphs, train: LabelledGraphs) -> str:
 
 
 def fill_cache(config: RunConfig, means: Means) -> int:
-    """Number of images whose features are in the cache afterwards: all those of the data."""
+    """Number of images whose features are in the cache afterwards: all those of the data; OSError where they are not."""
     if means.cache is not None:
         Path(means.cache).mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=means.cache):  # refused now, rather than after the work
@@ -167,6 +167,9 @@ def fill_cache(config: RunConfig, means: Means) -> int:
     samples = {sample.name: sample for split in data.splits for sample in data[split]}
     others = [sample.read_image for name, sample in samples.items() if name not in {each.name for each in learnt}]
     describer.builder.transform_many(others)
+    if describer.builder.n_unkept:
+        failed = f"{describer.builder.n_unkept} cache entries could not be written to {means.cache}"
+        raise OSError(f"{failed}: make room there, or name another folder, and prepare again")
     return len(samples)
 
 

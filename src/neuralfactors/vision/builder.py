@@ -66,6 +66,7 @@ class FeatureBuilder:
         self.dask = dask
         self.progress = progress
         self.words_: dict[str, NDArray[np.float32]] | None = None
+        self.n_unkept = 0  # results that the cache could not take
 
     def fit(self, images: Sequence[ImageSource]) -> Self:
         """Learn the words from `images`, which should be those of the training split only.
@@ -83,7 +84,7 @@ class FeatureBuilder:
         kept = store.get(key)
         self.words_ = self._learn(images) if kept is None else kept
         if kept is None:
-            store.put(key, self.words_)
+            self.n_unkept += not store.put(key, self.words_)
         return self
 
     def _learn(self, images: Sequence[ImageSource]) -> dict[str, NDArray[np.float32]]:
@@ -110,6 +111,7 @@ class FeatureBuilder:
         absent = [n for n, key in enumerate(keys) if not store.path(key).exists()]
         results = zip(absent, self._map(task, [images[n] for n in absent], "Features"), strict=True)
         unkept = {n: result for n, result in results if not store.put(keys[n], result.to_arrays())}
+        self.n_unkept += len(unkept)
         return CachedGraphs(store, keys, images, task, unkept)
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
