@@ -1,5 +1,6 @@
 """Files: what is written is read back; what is truncated, altered, newer or foreign is refused in one sentence."""
 
+import hashlib
 import json
 import os
 import signal
@@ -64,27 +65,27 @@ def test_missing_files(tmp_path):
 
 
 @pytest.mark.parametrize("keep", [0, 7, 40, -1])
-@pytest.mark.parametrize("name", ["model.json", "model.safetensors"])
-def test_truncated_models_are_refused(tmp_path, name, keep):
+@pytest.mark.parametrize("kind", ["json", "safetensors"])
+def test_truncated_models_are_refused(tmp_path, kind, keep):
     save_model(tmp_path, {"C": 1.0}, TENSORS)
-    data = (tmp_path / name).read_bytes()
-    cut = data[:-2] if keep < 0 else data[:keep]
-    (tmp_path / name).write_bytes(cut)
-    with pytest.raises(FileFormatError, match=f"{name} is truncated or altered"):
+    [path] = tmp_path.glob(f"*.{kind}")
+    data = path.read_bytes()
+    path.write_bytes(data[:-2] if keep < 0 else data[:keep])
+    with pytest.raises(FileFormatError, match=f"{path.name} is truncated or altered"):
         load_model(tmp_path)
 
 
 def test_any_altered_byte_is_noticed(tmp_path):
     save_model(tmp_path, {"C": 1.0}, TENSORS)
-    for name in ("model.json", "model.safetensors"):
-        whole = (tmp_path / name).read_bytes()
+    for path in list(tmp_path.iterdir()):
+        whole = path.read_bytes()
         for place in range(0, len(whole) - 1, 17):
             other = bytearray(whole)
             other[place] = other[place] ^ 1
-            (tmp_path / name).write_bytes(bytes(other))
-            with pytest.raises((FileFormatError, FileNotFoundError)):
+            path.write_bytes(bytes(other))
+            with pytest.raises(FileFormatError):
                 load_model(tmp_path)
-        (tmp_path / name).write_bytes(whole)
+        path.write_bytes(whole)
     load_model(tmp_path)
 
 
@@ -106,16 +107,54 @@ def test_newer_and_foreign_files_are_refused(tmp_path):
     save_model(tmp_path, {}, TENSORS)
     body = json.loads((tmp_path / "model.json").read_text())
     (tmp_path / "model.json").write_text(json.dumps({**body, "version": 99}))
-    with pytest.raises(FileFormatError, match="format version 99, newer than 1: update neuralfactors to read it"):
+    with pytest.raises(FileFormatError, match="format version 99, but this version of neuralfactors reads 2"):
         load_model(tmp_path)
     (tmp_path / "model.json").write_text('{"weights": []}')
     with pytest.raises(FileFormatError, match="was not written by neuralfactors"):
         load_model(tmp_path)
 
 
+def forge(folder, **changes):
+    """Change `folder`'s document, and give it the digest that anyone can compute."""
+    body = {**json.loads((folder / "model.json").read_text()), **changes}
+    body.pop("document_sha256")
+    digest = hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()
+    (folder / "model.json").write_text(json.dumps({**body, "document_sha256": digest}))
+
+
+@pytest.mark.parametrize("key", ["tensors", "sha256"])
+def test_a_document_names_no_file(tmp_path, key):
+    (tmp_path / "mine").write_text("of value")
+    folder = tmp_path / "model"
+    for name in ("../mine", str(tmp_path / "mine"), None):
+        save_model(folder, {}, TENSORS)
+        forge(folder, **{key: name})
+        if key == "sha256":
+            with pytest.raises(FileFormatError, match=r"model\.json must hold the digest of its tensors"):
+                load_model(folder)
+        save_model(folder, {"k": 1}, {"a": torch.zeros(1)})
+        assert (tmp_path / "mine").read_text() == "of value"
+        assert load_model(folder)[0]["k"] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+@pytest.mark.parametrize("kind", ["json", "safetensors"])
+@pytest.mark.parametrize("special", ["pipe", "device", "folder"])
+def test_only_regular_files_are_read(tmp_path, kind, special):
+    save_model(tmp_path, {}, TENSORS)
+    [path] = tmp_path.glob(f"*.{kind}")
+    path.unlink()
+    {"pipe": os.mkfifo, "device": lambda link: link.symlink_to("/dev/zero"), "folder": os.mkdir}[special](path)
+    with pytest.raises(FileFormatError, match=f"{path.name} must be a regular file"):
+        load_model(tmp_path)
+    with pytest.raises(FileFormatError, match=f"{path.name} must be a regular file"):
+        load_state(path)
+
+
 def test_loading_runs_no_code(tmp_path):
     save_model(tmp_path, {}, TENSORS)
-    (tmp_path / "model.safetensors").write_bytes(b"\x80\x04cos\nsystem\n(S'touch hacked'\ntR.")
+    [path] = tmp_path.glob("*.safetensors")
+    path.write_bytes(b"\x80\x04cos\nsystem\n(S'touch hacked'\ntR.")
     with pytest.raises(FileFormatError):
         load_model(tmp_path)
     assert not (tmp_path / "hacked").exists()

@@ -7,6 +7,17 @@ import tempfile
 from pathlib import Path
 
 
+class FileFormatError(ValueError):
+    """A file is not what it should be: truncated, altered, of another kind or of another version."""
+
+
+def check_regular(path: Path) -> Path:
+    """`path`, refused where it is a pipe or a device, or a link to one, which may have no end."""
+    if path.exists() and not path.is_file():
+        raise FileFormatError(f"{path} must be a regular file")
+    return path
+
+
 def write_atomically(path: Path, data: bytes) -> None:
     """Write `data` to `path` so that it is there as a whole or not at all, also after a crash."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

@@ -1,7 +1,8 @@
 """Models on disk: a JSON document beside a safetensors file; versioned, checked, written atomically, free of code.
 
-A folder holds `model.json` and the tensors that it names, with their digest. The document is replaced last and in one
-step, so that a reader finds the old model or the new one, whole, at whatever moment the writer dies.
+A folder holds `model.json` and the tensors whose digest that has, in a file named by the digest: no name is read from
+a file. The document is replaced last and in one step, so that a reader finds the old model or the new one, whole, at
+whatever moment the writer dies.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -18,16 +20,12 @@ from safetensors import SafetensorError
 from safetensors import torch as safetensors
 from torch import Tensor
 
-from neuralfactors.files import write_atomically
+from neuralfactors.files import FileFormatError, check_regular, write_atomically
 
 FORMAT = "neuralfactors"
-VERSION = 1
+VERSION = 2
 DOCUMENT = "model.json"
 HISTORY = "history.jsonl"
-
-
-class FileFormatError(ValueError):
-    """A file is not what it should be: truncated, altered, of another kind or of a newer version."""
 
 
 def save_model(
@@ -52,26 +50,33 @@ def save_model(
     # Copies, for tensors that share memory, such as tied weights, must not meet in one file.
     layout = torch.contiguous_format
     data = safetensors.save({name: value.detach().cpu().clone(memory_format=layout) for name, value in tensors.items()})
-    former = _named_tensors(folder)
-    name = "model.safetensors" if former != "model.safetensors" else "model-2.safetensors"
-    write_atomically(folder / name, data)
-    body = {"format": FORMAT, "version": VERSION, "tensors": name, "sha256": _sha256(data), **document}
+    former = _former_tensors(folder)
+    body = {"format": FORMAT, "version": VERSION, "sha256": _sha256(data), **document}
+    tensors_path = _tensors_path(folder, body)
+    write_atomically(tensors_path, data)
     body["document_sha256"] = _sha256(_canonical(body))
     write_atomically(folder / DOCUMENT, (json.dumps(body, indent=1, allow_nan=False) + "\n").encode())
-    if former and former != name:
-        (folder / former).unlink(missing_ok=True)
+    if former and former != tensors_path:
+        former.unlink(missing_ok=True)
     if history is not None:
         write_atomically(folder / HISTORY, "".join(json.dumps(record) + "\n" for record in history).encode())
 
 
 def load_model(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """The document and the tensors of the model in `folder`; FileFormatError where they are not whole."""
-    path = Path(folder) / DOCUMENT
-    body = _read_document(path)
-    data = _read(path.parent / str(body["tensors"]))
+    try:
+        return _load_model(Path(folder))
+    except FileNotFoundError:
+        return _load_model(Path(folder))  # another process may have replaced the model between document and tensors
+
+
+def _load_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    body = _read_document(folder / DOCUMENT)
+    path = _tensors_path(folder, body)
+    data = _read(path)
     if _sha256(data) != body["sha256"]:
-        raise FileFormatError(f"{path.parent / body['tensors']} is truncated or altered: its digest differs")
-    return body, _parse_tensors(data, path.parent / body["tensors"])
+        raise FileFormatError(f"{path} is truncated or altered: its digest differs")
+    return body, _parse_tensors(data, path)
 
 
 def load_history(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
@@ -107,8 +112,9 @@ def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
 
 
 def _read_document(path: Path) -> dict[str, Any]:
+    data = _read(path)
     try:
-        body = json.loads(_read(path))
+        body = json.loads(data)
     except ValueError as error:
         raise FileFormatError(f"{path} is truncated or altered: it is not JSON") from error
     return _check_document(body, path)
@@ -118,8 +124,8 @@ def _check_document(body: Any, path: Path) -> dict[str, Any]:
     if not isinstance(body, dict) or body.get("format") != FORMAT:
         raise FileFormatError(f"{path} was not written by {FORMAT}")
     version = body.get("version")
-    if not isinstance(version, int) or version > VERSION:
-        raise FileFormatError(f"{path} has format version {version}, newer than {VERSION}: update {FORMAT} to read it")
+    if version != VERSION:
+        raise FileFormatError(f"{path} has format version {version}, but this version of {FORMAT} reads {VERSION}")
     stated = body.pop("document_sha256", None)
     if stated != _sha256(_canonical(body)):
         raise FileFormatError(f"{path} is altered: its digest differs")
@@ -128,7 +134,7 @@ def _check_document(body: Any, path: Path) -> dict[str, Any]:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
+        return check_regular(path).read_bytes()
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(f"there is no {path.name} in {path.parent}") from error
 
@@ -140,11 +146,18 @@ def _parse_tensors(data: bytes, path: Path) -> dict[str, Tensor]:
         raise FileFormatError(f"{path} is truncated or altered: {error}") from error
 
 
-def _named_tensors(folder: Path) -> str | None:
-    # What an unreadable document names is not ours to delete.
+def _tensors_path(folder: Path, body: Mapping[str, Any]) -> Path:
+    digest = body.get("sha256")
+    if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
+        raise FileFormatError(f"{folder / DOCUMENT} must hold the digest of its tensors, got {digest!r}")
+    return folder / f"model-{digest[:16]}.safetensors"
+
+
+def _former_tensors(folder: Path) -> Path | None:
+    # What an unreadable document stands for is not ours to delete.
     try:
-        return str(_read_document(folder / DOCUMENT)["tensors"])
-    except (FileNotFoundError, FileFormatError, KeyError):
+        return _tensors_path(folder, _read_document(folder / DOCUMENT))
+    except (FileNotFoundError, FileFormatError):
         return None
 
 
