@@ -14,7 +14,6 @@ import torch
 from neuralfactors.files import write_atomically
 from neuralfactors.persistence import (
     FileFormatError,
-    load_history,
     load_model,
     load_state,
     save_model,
@@ -33,12 +32,11 @@ def test_what_could_not_be_written_is_named_and_leaves_nothing(tmp_path):
 
 
 def test_model_comes_back(tmp_path):
-    save_model(tmp_path / "m", {"name": "x", "C": 0.1}, TENSORS, [{"epoch": 1}])
+    save_model(tmp_path / "m", {"name": "x", "C": 0.1}, TENSORS)
     document, tensors = load_model(tmp_path / "m")
     assert document["name"] == "x"
     assert document["C"] == 0.1
     assert all(torch.equal(tensors[name], TENSORS[name]) for name in TENSORS)
-    assert load_history(tmp_path / "m") == [{"epoch": 1}]
 
 
 def test_replacing_a_model_leaves_one(tmp_path):

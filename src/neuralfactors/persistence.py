@@ -25,25 +25,17 @@ from neuralfactors.files import FileFormatError, check_regular, write_atomically
 FORMAT = "neuralfactors"
 VERSION = 2
 DOCUMENT = "model.json"
-HISTORY = "history.jsonl"
 
 
-def save_model(
-    folder: str | os.PathLike[str],
-    document: Mapping[str, Any],
-    tensors: Mapping[str, Tensor],
-    history: list[dict[str, Any]] | None = None,
-) -> None:
+def save_model(folder: str | os.PathLike[str], document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Write a model into `folder`, made if need be; one that is there already is replaced in one step.
 
     Parameters
     ----------
     folder : path
     document : mapping
-        What JSON can hold: the class and its parameters.
+        What JSON can hold: the class, its parameters, the history of its training.
     tensors : mapping from name to Tensor
-    history : list of dict
-        Written beside the model, one record a line, for people and reports; loading does not need it.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -55,11 +47,9 @@ def save_model(
     tensors_path = _tensors_path(folder, body)
     write_atomically(tensors_path, data)
     body["document_sha256"] = _sha256(_canonical(body))
-    write_atomically(folder / DOCUMENT, (json.dumps(body, indent=1, allow_nan=False) + "\n").encode())
+    write_atomically(folder / DOCUMENT, (json.dumps(body, indent=1) + "\n").encode())
     if former and former != tensors_path:
         former.unlink(missing_ok=True)
-    if history is not None:
-        write_atomically(folder / HISTORY, "".join(json.dumps(record) + "\n" for record in history).encode())
 
 
 def load_model(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -79,16 +69,10 @@ def _load_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     return body, _parse_tensors(data, path)
 
 
-def load_history(folder: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The records beside the model in `folder`; none where there is no history."""
-    path = Path(folder) / HISTORY
-    return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
-
-
 def save_state(path: str | os.PathLike[str], document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Write a checkpoint: one safetensors file with the document in its header, replaced in one step."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
-    body = {"format": FORMAT, "version": VERSION, "sha256": _tensors_digest(tensors), **document}
+    body = {"format": FORMAT, "version": VERSION, "sha256": tensors_digest(tensors), **document}
     body["document_sha256"] = _sha256(_canonical(body))
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,7 +90,7 @@ def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     except (KeyError, ValueError) as error:
         raise FileFormatError(f"{path} is not a {FORMAT} checkpoint") from error
     _check_document(body, path)
-    if body["sha256"] != _tensors_digest(tensors):
+    if body["sha256"] != tensors_digest(tensors):
         raise FileFormatError(f"{path} is altered: its digest differs")
     return body, tensors
 
@@ -161,7 +145,8 @@ def _former_tensors(folder: Path) -> Path | None:
         return None
 
 
-def _tensors_digest(tensors: Mapping[str, Tensor]) -> str:
+def tensors_digest(tensors: Mapping[str, Tensor]) -> str:
+    """Digest of `tensors`: their names, types, shapes and values."""
     total = hashlib.sha256()
     for name in sorted(tensors):
         tensor = tensors[name]

@@ -166,10 +166,10 @@ def test_info(call, trained):
 
 
 def test_resume_of_a_finished_run_changes_nothing(call, trained):
-    model = (trained / "rows/int+nrl/model/model.json").read_bytes()
+    model = (trained / "rows/int+nrl/model.json").read_bytes()
     result = call("resume", trained, "--quiet")
     assert result.code == 0, result.err
-    assert (trained / "rows/int+nrl/model/model.json").read_bytes() == model
+    assert (trained / "rows/int+nrl/model.json").read_bytes() == model
 
 
 def test_report_is_written(call, trained):

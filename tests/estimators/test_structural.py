@@ -208,7 +208,8 @@ def test_a_file_with_unknown_parameters_is_refused(chains, tmp_path):
     StructuralSVM((), (), **FAST).fit(*chains).save(tmp_path)
     document, tensors = load_model(tmp_path)
     document["parameters"]["colour"] = "blue"
-    save_model(tmp_path, {key: document[key] for key in ("class", "parameters", "omitted", "fitted")}, tensors)
+    kept = ("class", "parameters", "omitted", "fitted", "history")
+    save_model(tmp_path, {key: document[key] for key in kept}, tensors)
     with pytest.raises(FileFormatError, match=r"parameters that StructuralSVM does not know: \['colour'\]"):
         StructuralSVM.load(tmp_path)
 

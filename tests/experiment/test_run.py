@@ -160,14 +160,15 @@ def test_run_folder_is_complete(finished, scenes):
 
 def test_resume_trains_only_what_is_left(finished, config, tmp_path):
     kept = (finished / "rows/SGD/row.json").read_bytes()
-    model = (finished / "rows/int+nrl/model/model.safetensors").read_bytes()
+    [before] = (finished / "rows/int+nrl").glob("*.safetensors")
+    model = before.read_bytes()
     state = read(finished / "rows/int+nrl/row.json")
     (finished / "rows/int+nrl/row.json").write_text(json.dumps({**state, "status": "running"}))
     assert RunFolder(finished).finished_rows() == ["unary", "SGD"]
     resume(finished, Means(cache=finished.parent / "cache"))
     assert (finished / "rows/SGD/row.json").read_bytes() == kept
     assert RunFolder(finished).choose_row(None) == "int+nrl"
-    [again] = (finished / "rows/int+nrl/model").glob("*.safetensors")
+    [again] = (finished / "rows/int+nrl").glob("*.safetensors")
     assert again.read_bytes() == model
 
 
@@ -195,12 +196,12 @@ def test_a_run_keeps_the_number_of_threads_it_began_with(config, tmp_path, threa
     threads(1)
     folder = run(replace(config, rows=("int+nrl",)), tmp_path / "run")
     row = RunFolder(folder).row("int+nrl")
-    [before] = [path.read_bytes() for path in row.glob("model/*.safetensors")]
+    [before] = [path.read_bytes() for path in row.glob("*.safetensors")]
     (row / "row.json").write_text(json.dumps({**read(row / "row.json"), "status": "running"}))
     threads(2)
     resume(folder)
     assert torch.get_num_threads() == 2
-    same = [path.read_bytes() for path in row.glob("model/*.safetensors")] == [before]
+    same = [path.read_bytes() for path in row.glob("*.safetensors")] == [before]
     assert same  # of the bytes themselves, pytest would show the difference, for minutes
 
 
@@ -248,7 +249,7 @@ def test_a_row_tells_the_settings_it_was_trained_with(scenes, tmp_path):
     told = read(place / "row.json")["settings"]
     assert list(told) == ["unary", "model"]
     for name, settings in told.items():
-        saved = read(place / name / "model.json")["parameters"]
+        saved = read(place / "model.json")["parts"][name]["parameters"]
         assert settings["random_state"] == saved["random_state"] == 3
         assert settings["n_labels"] == saved["n_labels"] == 7
         assert settings["batch_size"] == saved["batch_size"] != "auto"

@@ -1,5 +1,8 @@
 """Segmenter: what it learns, predicts, explains, saves and refuses."""
 
+import os
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from pictures import Pyramid
@@ -76,11 +79,67 @@ def test_a_model_of_one_stage_replaces_one_of_two(scenes, tmp_path):
     assert len(Segmenter.load(tmp_path).stages_) == 1
 
 
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("estimator", [SMALL, BIFURCATED], ids=["integrated", "bifurcated"])
+def test_a_kill_leaves_the_old_model_or_the_new_one(scenes, tmp_path, monkeypatch, estimator):
+    """Wherever saving over an older model ends, of other words and other factors."""
+    settings = replace(SETTINGS, random_state=5)
+    old = Segmenter(SETTINGS, estimator=BIFURCATED, classes=SCENE_CLASSES).fit(scenes[:3])
+    new = Segmenter(settings, estimator=estimator, classes=SCENE_CLASSES, random_state=5).fit(scenes[3:6])
+    image, seen = scenes[7][0], []
+    for n_calls in range(100):
+        place, left = tmp_path / str(n_calls), [n_calls]
+        old.save(place)
+
+        def limit(call, left=left):
+            def limited(*arguments, **options):
+                left[0] -= 1
+                if left[0] < 0:
+                    raise Killed
+                return call(*arguments, **options)
+
+            return limited
+
+        with monkeypatch.context() as patch:
+            for name in ("replace", "rename", "unlink", "remove", "rmdir"):
+                patch.setattr(os, name, limit(getattr(os, name)))
+            try:
+                new.save(place)
+                finished = True
+            except Killed:
+                finished = False
+        found = Segmenter.load(place).predict_proba(image)
+        seen.append([np.array_equal(found, model.predict_proba(image)) for model in (old, new)])
+        if finished:
+            break
+    assert seen[0] == [True, False]
+    assert seen[-1] == [False, True]
+    assert all(sum(each) == 1 for each in seen)
+
+
+def test_estimators_go_with_their_own_features(scenes, tmp_path):
+    segmenters = [
+        Segmenter(SETTINGS, estimator=UnaryClassifier(max_iter=1)).fit(part) for part in (scenes[:3], scenes[3:6])
+    ]
+    for name, segmenter in zip("ab", segmenters, strict=True):
+        segmenter.describer_.save(tmp_path / f"features-{name}")
+        segmenter.save_model(tmp_path / name)
+    loaded = Segmenter.load(tmp_path / "a", features=tmp_path / "features-a")
+    np.testing.assert_array_equal(loaded.predict(scenes[7][0]), segmenters[0].predict(scenes[7][0]))
+    with pytest.raises(FileFormatError, match=r"features-b holds other features than those that .* was trained with"):
+        Segmenter.load(tmp_path / "a", features=tmp_path / "features-b")
+    with pytest.raises(ValueError, match="a holds no features: give the folder that does as features"):
+        Segmenter.load(tmp_path / "a")
+
+
 def test_load_refuses_what_is_not_whole(fitted, tmp_path):
     with pytest.raises(FileNotFoundError, match=r"there is no model\.json"):
         Segmenter.load(tmp_path)
     fitted.save(tmp_path)
-    path = tmp_path / "features" / "model.safetensors"
+    [path] = tmp_path.glob("*.safetensors")
     path.write_bytes(path.read_bytes()[:-10])
     with pytest.raises(FileFormatError, match="truncated or altered"):
         Segmenter.load(tmp_path)
@@ -168,8 +227,9 @@ def test_files_older_than_portraits_of_networks(scenes, tmp_path):
     settings = FeatureSettings(features="cnn", n_regions=30, cnn_maps=2)
     segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), backbone=Pyramid()).fit(scenes[:3])
     segmenter.save(tmp_path)
-    document, tensors = load_model(tmp_path / "features")
-    save_model(tmp_path / "features", {name: document[name] for name in ("class", "settings", "classes")}, tensors)
+    document, tensors = load_model(tmp_path)
+    del document["parts"]["features"]["backbone"]
+    save_model(tmp_path, {name: document[name] for name in ("class", "features_sha256", "parts")}, tensors)
     loaded = Segmenter.load(tmp_path, backbone=Pyramid())
     np.testing.assert_array_equal(loaded.predict(scenes[4][0]), segmenter.predict(scenes[4][0]))
 

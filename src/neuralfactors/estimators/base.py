@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,7 +17,7 @@ from neuralfactors.factors import Factor, FactorModel
 from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.samples import Samples, check_pairs, check_sequence
-from neuralfactors.persistence import FileFormatError, load_history, load_model, save_model
+from neuralfactors.persistence import FileFormatError, load_model, save_model
 from neuralfactors.potentials import Potentials
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
@@ -79,13 +79,8 @@ class StructuredEstimator(BaseEstimator):
         return right / total if total else float("nan")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator into the folder `path`: JSON, safetensors and the history; no code."""
-        check_is_fitted(self, "model_")
-        self._check_description()
-        parameters, omitted = _storable(self.get_params(deep=False))
-        fitted = {name: _to_json(getattr(self, name)) for name in self._fitted}
-        document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": fitted}
-        save_model(path, document, self.model_.state_dict(), self.history_)
+        """Write the fitted estimator into the folder `path`: JSON and safetensors; no code."""
+        save_model(path, *self.state())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
@@ -94,7 +89,22 @@ class StructuredEstimator(BaseEstimator):
         `parameters` replace those in the file; a module or function that was given to the estimator is not in the file
         and must be given again.
         """
-        document, tensors = load_model(path)
+        return cls.from_state(*load_model(path), path, **parameters)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """What a file needs to hold of the fitted estimator: a document for JSON, and tensors by name."""
+        check_is_fitted(self, "model_")
+        self._check_description()
+        parameters, omitted = _storable(self.get_params(deep=False))
+        fitted = {name: _to_json(getattr(self, name)) for name in self._fitted}
+        document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": fitted}
+        return {**document, "history": self.history_}, self.model_.state_dict()
+
+    @classmethod
+    def from_state(
+        cls, document: Mapping[str, Any], tensors: Mapping[str, Tensor], path: str | os.PathLike[str], **parameters: Any
+    ) -> Self:
+        """The estimator that `state` came from, which was read from `path`; `parameters` as in `load`."""
         kind = cls._registry.get(document.get("class", ""))
         if kind is None or not issubclass(kind, cls):
             raise FileFormatError(f"{path} holds a {document.get('class')!r}, not a {cls.__name__}")
@@ -105,14 +115,14 @@ class StructuredEstimator(BaseEstimator):
         if unknown:
             raise FileFormatError(f"{path} has parameters that {kind.__name__} does not know: {sorted(unknown)}")
         estimator = kind(**{**_from_json(document["parameters"]), **parameters})
-        for name, value in document["fitted"].items():
-            setattr(estimator, name, value)
+        for name in kind._fitted:
+            setattr(estimator, name, document["fitted"][name])
         estimator.model_ = estimator._build_model(torch.Generator().manual_seed(0))
         try:
             estimator.model_.load_state_dict(tensors)
         except RuntimeError as error:
             raise FileFormatError(f"{path} holds tensors that do not fit its parameters") from error
-        estimator.history_ = load_history(path)
+        estimator.history_ = document["history"]
         return estimator
 
     def _take_sizes(self, samples: Samples) -> None:

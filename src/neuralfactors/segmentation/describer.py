@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import nn
+from torch import Tensor, nn
 
 from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.graph import Graph
@@ -73,22 +73,35 @@ class Describer:
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write settings, classes, words and scaling into `folder`: JSON and safetensors."""
-        settings, words = self.builder.state()
-        arrays = {f"words.{name}": array for name, array in words.items()}
-        arrays |= {f"scaling.{name}": array for name, array in self._scaling().to_arrays().items()}
+        save_model(folder, *self.state())
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """What a file needs to hold: a document for JSON, and tensors by name."""
         own = self.builder.backbone if self.builder.settings.uses_cnn else None
         document = {
             "class": KIND,
-            "settings": settings,
+            "settings": self.builder.settings.to_dict(),
             "classes": _classes_to_json(self.classes),
             "backbone": None if own is None else portrait(own),
         }
-        save_model(folder, document, {name: torch.from_numpy(array) for name, array in arrays.items()})
+        return document, self.tensors()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What was learnt: words and scaling, by name."""
+        arrays = {f"words.{name}": array for name, array in self.builder.state()[1].items()}
+        arrays |= {f"scaling.{name}": array for name, array in self._scaling().to_arrays().items()}
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], **options: Any) -> Self:
         """The describer that `save` wrote; `options` are those of the constructor, an own backbone among them."""
-        document, tensors = load_model(folder)
+        return cls.from_state(*load_model(folder), folder, **options)
+
+    @classmethod
+    def from_state(
+        cls, document: dict[str, Any], tensors: Mapping[str, Tensor], folder: str | os.PathLike[str], **options: Any
+    ) -> Self:
+        """The describer that `state` came from, which was read from `folder`; `options` as in `load`."""
         if document.get("class") != KIND:
             raise FileFormatError(f"{Path(folder)} holds a {document.get('class')!r}, not {KIND}")
         _check_backbone(document, options.get("backbone"), Path(folder))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
@@ -21,10 +20,10 @@ from neuralfactors.estimators import StructuralSVM, StructuredEstimator
 from neuralfactors.graph import Graph
 from neuralfactors.inference import solve
 from neuralfactors.metrics import Scores
-from neuralfactors.persistence import load_model
 from neuralfactors.potentials import Potentials
 from neuralfactors.segmentation.describer import Describer
 from neuralfactors.segmentation.explanation import Explanation
+from neuralfactors.segmentation.files import load_parts, save_parts
 from neuralfactors.segmentation.graphs import LabelledGraphs
 from neuralfactors.segmentation.samples import Dataset, to_samples, with_mirrored
 from neuralfactors.vision import FeatureSettings, ImageGraph
@@ -258,18 +257,14 @@ class Segmenter(BaseEstimator):
         return self.describer_.classes.names
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that prediction needs into the folder `path`; no code, no pickle."""
+        """Write everything that prediction needs into the folder `path`, in one step; no code, no pickle."""
         check_is_fitted(self, "stages_")
-        self.describer_.save(Path(path) / "features")
-        self.save_model(path)
+        save_parts(path, self.describer_, self.stages_)
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimators only, into the folders ``unary`` (if there is a first stage) and ``model``."""
+        """Write the estimators only; they go with the features that `describer_` saves elsewhere."""
         check_is_fitted(self, "stages_")
-        for folder, stage in zip(_stage_folders(Path(path), len(self.stages_)), self.stages_, strict=True):
-            stage.save(folder)
-        if len(self.stages_) == 1 and (Path(path) / "unary").exists():
-            shutil.rmtree(Path(path) / "unary")  # of a model that this one replaces
+        save_parts(path, self.describer_, self.stages_, with_features=False)
 
     @classmethod
     def load(
@@ -281,13 +276,10 @@ class Segmenter(BaseEstimator):
         `unary` and `interaction`, are not in the file and must be given again, as must a `backbone`. `features` is the
         folder of words and scaling where that is not in `path`.
         """
-        path = Path(path)
         segmenter = cls(**{name: options.pop(name) for name in cls._get_param_names() if name in options})
         chosen = {name: getattr(segmenter, name) for name in ("cache", "n_jobs", "dask", "backbone")}
-        segmenter.describer_ = Describer.load(features or path / "features", **chosen)
+        segmenter.describer_, segmenter.stages_ = load_parts(path, features, chosen, options)
         segmenter.features = segmenter.describer_.builder.settings
-        n_stages = 2 if (path / "unary").exists() else 1
-        segmenter.stages_ = _load_stages(_stage_folders(path, n_stages), options)
         return segmenter
 
     def _new_stages(
@@ -340,15 +332,3 @@ class Segmenter(BaseEstimator):
 
 def _read(image: Picture) -> NDArray[np.uint8]:
     return read_image(Path(image)) if isinstance(image, (str, os.PathLike)) else image
-
-
-def _stage_folders(path: Path, n_stages: int) -> list[Path]:
-    return [path / "unary", path / "model"][-n_stages:]
-
-
-def _load_stages(folders: list[Path], options: dict[str, Any]) -> list[StructuredEstimator]:
-    # An option goes to the stages whose files lack it; one that none lacks replaces what the file of the last holds.
-    lacking = [set(load_model(folder)[0].get("omitted", ())) for folder in folders]
-    lacking[-1] |= options.keys() - set().union(*lacking)
-    chosen = [{name: value for name, value in options.items() if name in names} for names in lacking]
-    return [StructuredEstimator.load(folder, **given) for folder, given in zip(folders, chosen, strict=True)]
