@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 from pictures import smooth_picture
@@ -197,3 +199,11 @@ def test_pictures_are_written_whole(tmp_path):
     assert np.abs(read_image(tmp_path / "a.jpg").astype(int) - picture).mean() < 5
     np.testing.assert_array_equal(np.asarray(Image.open(tmp_path / "grey.png")), picture[..., 0])
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.jpg", "a.png", "grey.png"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="Windows has no named pipes")
+def test_a_pipe_is_no_picture(tmp_path):
+    os.mkfifo(tmp_path / "a.png")
+    for read in (read_image, image_shape, lambda path: read_labels(path, CLASSES)):
+        with pytest.raises(ValueError, match=r"a\.png must be a regular file"):
+            read(tmp_path / "a.png")

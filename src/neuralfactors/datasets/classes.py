@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors.files import check_regular
+
 VOID = -1  # the label of a pixel that has none
 VOID_NAMES = ("void", "ignore", "unlabelled", "unlabeled")
 MAX_INDEX = 65535  # label maps have at most 16 bits a pixel
@@ -167,7 +169,7 @@ def spaced_colours(n: int) -> list[Colour]:
 def read_utf8(path: Path) -> str:
     """The text of a file in UTF-8; ValueError, which names the file, where it is in another encoding."""
     try:
-        text = path.read_text(encoding="utf-8-sig")  # editors may begin it with a mark
+        text = check_regular(path).read_text(encoding="utf-8-sig")  # editors may begin it with a mark
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:  # UTF-16 without a mark passes for UTF-8 with zeros

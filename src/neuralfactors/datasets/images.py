@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from neuralfactors.datasets.classes import VOID, Classes
-from neuralfactors.files import write_atomically
+from neuralfactors.files import check_regular, write_atomically
 
 ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)  # the EXIF tag, and its values that swap height and width
 SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm", ".pgm", ".pnm", ".jp2", ".tga")
@@ -77,6 +77,7 @@ def write_image(path: Path, image: NDArray[np.uint8]) -> None:
 
 def image_shape(path: Path) -> tuple[int, int]:
     """Height and width of the picture in a file, upright, from its header alone."""
+    check_regular(Path(path))
     try:
         with Image.open(path) as picture:
             width, height = picture.size
@@ -98,6 +99,7 @@ def _write(path: Path, picture: Image.Image, kind: str, **options: Any) -> None:
 
 
 def _open(path: Path) -> Image.Image:
+    check_regular(Path(path))
     try:
         picture = Image.open(path)
         picture.load()

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
+from neuralfactors.files import check_regular
 from neuralfactors.report.run import ClassInfo, Example, Row, Run
 
 LARGEST = 480  # pixels along the longer side
@@ -106,7 +107,7 @@ def _prediction(example: Example, row: Row, size: tuple[int, int], run: Run) -> 
 
 
 def _read_image(path: Path) -> tuple[str, tuple[int, int]]:
-    data = path.read_bytes()
+    data = check_regular(path).read_bytes()
     with Image.open(io.BytesIO(data)) as opened:
         kind, picture = opened.format, opened.convert("RGB")
     if kind in ("JPEG", "PNG", "WEBP") and max(picture.size) <= LARGEST:
@@ -119,7 +120,7 @@ def _read_image(path: Path) -> tuple[str, tuple[int, int]]:
 
 def _read_map(path: Path, size: tuple[int, int], n_labels: int) -> Labels:
     """Labels of an index PNG, at the size of the picture; n_labels is void."""
-    with Image.open(path) as opened:
+    with Image.open(check_regular(path)) as opened:
         if opened.mode not in ("P", "L", "1", "I;16"):
             raise ValueError(f"{path.name} must be an index map of one channel, got the mode {opened.mode}")
         picture = opened.copy()
