@@ -1,10 +1,16 @@
-"""Files that are there as a whole or not at all."""
+"""Files that are there as a whole or not at all, and JSON that carries its own digest."""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 import tempfile
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Any
+
+DIGEST = "document_sha256"  # the key of the digest of all else in a JSON object
 
 
 class FileFormatError(ValueError):
@@ -33,3 +39,52 @@ def write_atomically(path: Path, data: bytes) -> None:
         if isinstance(error, OSError):
             error.filename = str(path)  # a full disk does not say what was being written
         raise
+
+
+def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
+    """`content` as JSON can hold it, with the digest by which `unsealed` notices a change."""
+    body: dict[str, Any] = json.loads(json.dumps({key: value for key, value in content.items() if key != DIGEST}))
+    return {**body, DIGEST: _digest(body)}
+
+
+def unsealed(body: Any, name: object) -> dict[str, Any]:
+    """What `sealed` was given, from the `body` that was read from a file called `name`; FileFormatError if altered."""
+    if not isinstance(body, dict):
+        raise FileFormatError(f"{name} must hold a JSON object, got {type(body).__name__}")
+    content = {key: value for key, value in body.items() if key != DIGEST}
+    if body.get(DIGEST) != _digest(content):
+        raise FileFormatError(f"{name} is altered: its digest differs")
+    return content
+
+
+def parse_json(data: bytes, name: object) -> Any:
+    """The JSON in `data`, which was read from a file called `name`; FileFormatError where it is none."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{name} is truncated or altered: it is not JSON") from error
+
+
+def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
+    """Write one record a line, each with its digest, in one step."""
+    write_atomically(path, "".join(f"{json.dumps(sealed(record))}\n" for record in records).encode())
+
+
+def read_records(path: Path, keys: Iterable[str] = ()) -> list[dict[str, Any]]:
+    """The records that `write_records` wrote, none where there is no file.
+
+    FileFormatError where a line is altered, or where a record lacks one of `keys`.
+    """
+    lines = check_regular(path).read_bytes().splitlines() if path.exists() else []
+    records = []
+    for number, line in enumerate(lines, 1):
+        name = f"line {number} of {path}"
+        records.append(unsealed(parse_json(line, name), name))
+        for key in keys:
+            if key not in records[-1]:
+                raise FileFormatError(f"{name} has no {key!r}")
+    return records
+
+
+def _digest(body: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()

@@ -20,7 +20,7 @@ from safetensors import SafetensorError
 from safetensors import torch as safetensors
 from torch import Tensor
 
-from neuralfactors.files import FileFormatError, check_regular, write_atomically
+from neuralfactors.files import FileFormatError, check_regular, parse_json, sealed, unsealed, write_atomically
 
 FORMAT = "neuralfactors"
 VERSION = 2
@@ -46,8 +46,7 @@ def save_model(folder: str | os.PathLike[str], document: Mapping[str, Any], tens
     body = {"format": FORMAT, "version": VERSION, "sha256": _sha256(data), **document}
     tensors_path = _tensors_path(folder, body)
     write_atomically(tensors_path, data)
-    body["document_sha256"] = _sha256(_canonical(body))
-    write_atomically(folder / DOCUMENT, (json.dumps(body, indent=1) + "\n").encode())
+    write_atomically(folder / DOCUMENT, (json.dumps(sealed(body), indent=1) + "\n").encode())
     if former and former != tensors_path:
         former.unlink(missing_ok=True)
 
@@ -73,10 +72,9 @@ def save_state(path: str | os.PathLike[str], document: Mapping[str, Any], tensor
     """Write a checkpoint: one safetensors file with the document in its header, replaced in one step."""
     tensors = {name: tensor.detach().cpu().contiguous() for name, tensor in tensors.items()}
     body = {"format": FORMAT, "version": VERSION, "sha256": tensors_digest(tensors), **document}
-    body["document_sha256"] = _sha256(_canonical(body))
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, safetensors.save(tensors, metadata={FORMAT: json.dumps(body)}))
+    write_atomically(path, safetensors.save(tensors, metadata={FORMAT: json.dumps(sealed(body))}))
 
 
 def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
@@ -89,19 +87,14 @@ def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         body = json.loads(header["__metadata__"][FORMAT])
     except (KeyError, ValueError) as error:
         raise FileFormatError(f"{path} is not a {FORMAT} checkpoint") from error
-    _check_document(body, path)
+    body = _check_document(body, path)
     if body["sha256"] != tensors_digest(tensors):
         raise FileFormatError(f"{path} is altered: its digest differs")
     return body, tensors
 
 
 def _read_document(path: Path) -> dict[str, Any]:
-    data = _read(path)
-    try:
-        body = json.loads(data)
-    except ValueError as error:
-        raise FileFormatError(f"{path} is truncated or altered: it is not JSON") from error
-    return _check_document(body, path)
+    return _check_document(parse_json(_read(path), path), path)
 
 
 def _check_document(body: Any, path: Path) -> dict[str, Any]:
@@ -110,10 +103,7 @@ def _check_document(body: Any, path: Path) -> dict[str, Any]:
     version = body.get("version")
     if version != VERSION:
         raise FileFormatError(f"{path} has format version {version}, but this version of {FORMAT} reads {VERSION}")
-    stated = body.pop("document_sha256", None)
-    if stated != _sha256(_canonical(body)):
-        raise FileFormatError(f"{path} is altered: its digest differs")
-    return body
+    return unsealed(body, path)
 
 
 def _read(path: Path) -> bytes:
@@ -153,10 +143,6 @@ def tensors_digest(tensors: Mapping[str, Tensor]) -> str:
         total.update(f"{name} {tensor.dtype} {tuple(tensor.shape)}".encode())
         total.update(tensor.reshape(-1).view(torch.uint8).numpy().data)
     return total.hexdigest()
-
-
-def _canonical(body: Mapping[str, Any]) -> bytes:
-    return json.dumps(body, sort_keys=True).encode()
 
 
 def _sha256(data: bytes) -> str:

@@ -15,6 +15,7 @@ from PIL import Image
 
 import neuralfactors
 from neuralfactors.datasets import ImageFolder, read_image, write_scenes
+from neuralfactors.files import sealed
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Segmenter
 
@@ -59,7 +60,7 @@ def test_shell_completion(call):
 
 def test_train_leaves_a_run_folder(trained, scenes):
     document = json.loads((trained / "run.json").read_text())
-    assert document["format"] == 1
+    assert document["format"] == 2
     assert document["kind"] == "train"
     assert document["data"] == "scenes"
     assert document["splits"] == {"train": 7, "val": 3}
@@ -102,7 +103,7 @@ def test_commands_to_go_on_with_can_be_typed_as_they_stand(call, scenes, cache, 
     assert next_words[:3] == ["neuralfactors", "predict", str(place / "a run")]
     document = json.loads((place / "a run/run.json").read_text())
     (place / "-cut").mkdir()
-    (place / "-cut/run.json").write_text(json.dumps({**document, "finished": None}))
+    (place / "-cut/run.json").write_text(json.dumps(sealed({**document, "finished": None})))
     picture = scenes / "images/scene_0003.png"
     told = call("info", "./-cut", cwd=place).out
     assert "not yet: neuralfactors resume ./-cut\n" in told

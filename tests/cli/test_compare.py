@@ -10,6 +10,8 @@ import time
 import pytest
 from PIL import Image
 
+from neuralfactors.files import sealed, unsealed
+
 ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int†+lin", "3-layer")
 FOLDERS = {**{row: row for row in ROWS}, "int†+lin": "int+lin-dagger"}
 SMALL = ("--regions", "30", "--epochs", "2", "--jobs", "1", "--quiet")
@@ -130,11 +132,11 @@ def test_report_of_a_half_finished_comparison(call, compare, tmp_path):
     assert compare(out, "--methods", "unary,SGD", "--seeds", "2").code == 0
     (out / "seed-1/rows/SGD/metrics.json").write_text("{")
     document = json.loads((out / "run.json").read_text())
-    (out / "run.json").write_text(json.dumps({**document, "seeds": [0, 1, 2], "finished": None}))
+    (out / "run.json").write_text(json.dumps(sealed({**document, "seeds": [0, 1, 2], "finished": None})))
     result = call("report", out)
     assert result.code == 0, result.err
     page = (out / "report.html").read_text()
-    assert "<li>seed-1: rows/SGD/metrics.json is damaged: it is not JSON</li>" in page
+    assert "<li>seed-1: rows/SGD/metrics.json is truncated or altered: it is not JSON</li>" in page
     assert "<li>seed-2 has not begun</li>" in page
     result = call("info", out)
     assert "seed-2 has not begun" in result.err
@@ -279,12 +281,10 @@ def test_killed_search_goes_on_to_the_same_settings(call, scenes, cache, tuned, 
     options = ("--out", out, "--method", "SGD", "--trials", "6", "--cache", cache, *SMALL)
     trials = out / "trials.jsonl"
     kill_when(lambda: trials.exists() and trials.read_text().count("\n") >= 2, ("tune", scenes, *options))
-    with trials.open("a") as file:
-        file.write('{"trial": 5, "sta')  # as if it had been killed while writing
     result = call("resume", out, "--cache", cache, "--jobs", "1", "--quiet")
     assert result.code == 0, result.err
     assert "6 trials" in result.out
-    assert json.loads((out / "settings.json").read_text()) == tuned[1]["settings"]
+    assert unsealed(json.loads((out / "settings.json").read_text()), "") == tuned[1]["settings"]
     again = json.loads(call("tune", scenes, *options, "--json").out)
     assert without_times(again) == without_times(tuned[1])
 

@@ -13,6 +13,8 @@ import pytest
 from cli_server import FAST, same_bytes
 from PIL import Image
 
+from neuralfactors.files import sealed
+
 
 def refused(result, *words):
     """Whether a command ended with exit code 1 and one sentence that has all `words`."""
@@ -184,6 +186,13 @@ def test_no_run_folder_and_a_damaged_one(call, tmp_path):
     refused(call("info", tmp_path), "is not a run folder")
     (tmp_path / "run.json").write_text('{"format": 1')
     refused(call("info", tmp_path), "run.json", "truncated or altered")
+
+
+def test_a_run_of_another_shape(call, scenes, tmp_path):
+    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 2})))
+    pictures = scenes / "images"
+    for name, *words in (["info"], ["resume"], ["evaluate", scenes], ["predict", pictures, "--out", tmp_path / "maps"]):
+        refused(call(name, tmp_path, *words), "run.json does not describe a run")
 
 
 def test_train_does_not_overwrite_a_run(call, trained, scenes):

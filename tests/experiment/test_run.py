@@ -28,6 +28,7 @@ from neuralfactors.experiment import (
     run,
     tune,
 )
+from neuralfactors.experiment.folder import write_json
 from neuralfactors.experiment.lock import alone_in
 from neuralfactors.experiment.rehearsal import check_config
 from neuralfactors.segmentation import WITH_CNN, Segmenter
@@ -163,7 +164,7 @@ def test_resume_trains_only_what_is_left(finished, config, tmp_path):
     [before] = (finished / "rows/int+nrl").glob("*.safetensors")
     model = before.read_bytes()
     state = read(finished / "rows/int+nrl/row.json")
-    (finished / "rows/int+nrl/row.json").write_text(json.dumps({**state, "status": "running"}))
+    write_json(finished / "rows/int+nrl/row.json", {**state, "status": "running"})
     assert RunFolder(finished).finished_rows() == ["unary", "SGD"]
     resume(finished, Means(cache=finished.parent / "cache"))
     assert (finished / "rows/SGD/row.json").read_bytes() == kept
@@ -197,7 +198,7 @@ def test_a_run_keeps_the_number_of_threads_it_began_with(config, tmp_path, threa
     folder = run(replace(config, rows=("int+nrl",)), tmp_path / "run")
     row = RunFolder(folder).row("int+nrl")
     [before] = [path.read_bytes() for path in row.glob("*.safetensors")]
-    (row / "row.json").write_text(json.dumps({**read(row / "row.json"), "status": "running"}))
+    write_json(row / "row.json", {**read(row / "row.json"), "status": "running"})
     threads(2)
     resume(folder)
     assert torch.get_num_threads() == 2
@@ -272,7 +273,7 @@ def test_a_run_does_not_go_on_with_other_data(kind, change, tmp_path):
         (out / "trials.jsonl").unlink()
     place = out / "seed-0" if kind == "compare" else out
     for folder in {out, place}:
-        (folder / "run.json").write_text(json.dumps({**read(folder / "run.json"), "finished": None}))
+        write_json(folder / "run.json", {**read(folder / "run.json"), "finished": None})
     if kind != "tune":
         shutil.rmtree(place / "rows/unary")
     if change == "classes":

@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from neuralfactors.files import sealed, write_records
+
 ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int+lin-dagger", "3-layer")
 MSRC21 = (
     *("building", "grass", "tree", "cow", "sheep", "sky", "aeroplane", "water", "face", "car", "bicycle", "flower"),
@@ -15,7 +17,7 @@ MSRC21 = (
 
 def write_json(path, value):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(json.dumps(value, ensure_ascii=False), encoding="utf-8")
+    path.write_text(json.dumps(sealed(value), ensure_ascii=False), encoding="utf-8")
 
 
 def read_json(path):
@@ -59,7 +61,7 @@ def write_row(folder, row, names, truths, colors, random, strength):
     write_json(
         folder / "row.json",
         {
-            "format": 1,
+            "format": 2,
             "row": row,
             "settings": {"C": 0.5, "unary": {"hidden": [256], "learning_rate": 0.01 * strength}},
             "status": "done",
@@ -86,7 +88,7 @@ def write_row(folder, row, names, truths, colors, random, strength):
         }
         for epoch in range(1, 21)
     ]
-    (folder / "history.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
+    write_records(folder / "history.jsonl", records)
     confusion = random.integers(0, 40, (n, n)) + np.diag(random.integers(50, 200, n) * strength)
     write_json(folder / "metrics.json", metrics_of(confusion, random))
     table = random.normal(size=(n, n)) + 2 * np.eye(n)
@@ -109,7 +111,7 @@ def make_run(tmp_path):
         write_json(
             run / "run.json",
             {
-                "format": 1,
+                "format": 2,
                 "kind": "compare",
                 "data": "scenes",
                 "splits": {"train": 6, "val": 2, "test": 2},

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from neuralfactors.files import write_records
 from neuralfactors.report import write_report
 from neuralfactors.report.pictures import palette
 from neuralfactors.report.run import ClassInfo
@@ -189,8 +190,7 @@ def test_curves_confusion_interactions_timings_settings_versions_and_command(mak
 def test_accuracy_that_never_changes_has_an_axis_up_to_a_hundred(make_run):
     run = make_run(rows=("int+nrl",))
     records = [{"epoch": epoch, "accuracy": 1.0} for epoch in (1, 2, 3)]
-    text = "".join(json.dumps(record) + "\n" for record in records)
-    (run / "rows/int+nrl/history.jsonl").write_text(text)
+    write_records(run / "rows/int+nrl/history.jsonl", records)
     page = report(run)
     start = page.index('data-quantity="accuracy"')
     panel = page[start : page.index("</figure>", start)]

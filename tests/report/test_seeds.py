@@ -57,7 +57,7 @@ def test_missing_seeds_and_files_are_named_and_the_rest_shown(make_comparison):
     shutil.rmtree(run / "seed-2")
     found, page = problems(run)
     assert "seed-0: rows/SGD/metrics.json is missing" in found
-    assert "seed-1: run.json is damaged: it is not JSON" in found
+    assert "seed-1: run.json is truncated or altered: it is not JSON" in found
     assert "seed-2 has not begun" in found
     cells = Cells(page).found
     (sgd,) = values(run, "SGD", "pixel")  # of seed 1
@@ -76,11 +76,11 @@ def test_comparison_renders_whatever_is_spoilt(make_comparison, spoil):
         for seed in range(3):
             shutil.rmtree(run / f"seed-{seed}")
     else:
-        write_json(run / "seed-1/run.json", {**read_json(run / "seed-1/run.json"), "format": 2})
+        write_json(run / "seed-1/run.json", {**read_json(run / "seed-1/run.json"), "format": 3})
     found, page = problems(run)
     expected = {
         "missing": "run.json is missing",
-        "damaged": "run.json is damaged: it is not JSON",
+        "damaged": "run.json is truncated or altered: it is not JSON",
         "empty": "there is no finished or started row yet",
         "newer seed": "seed-1 is left out: ",
     }

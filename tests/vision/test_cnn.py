@@ -167,7 +167,7 @@ def test_threads_that_share_a_network_in_training_mode():
         return feature_maps(network, picture, scale=1.0, n_maps=1)[0]
 
     expected = maps()
-    hook = network.register_forward_pre_hook(lambda module, images: time.sleep(0.05 * together.wait()))
+    hook = network.register_forward_pre_hook(lambda *_: time.sleep(0.05 * together.wait()))
     with ThreadPoolExecutor(n_threads) as threads:
         found = list(threads.map(maps, range(n_threads)))
     hook.remove()

@@ -39,6 +39,7 @@ def row_figures(run: Path) -> list[dict[str, Any]]:
     """What is known of every row of a run, or of a comparison: status, accuracy, seconds."""
     from neuralfactors.experiment import SEEDS, RunFolder
     from neuralfactors.experiment.folder import HISTORY_FILE, METRICS_FILE, read_object
+    from neuralfactors.files import read_records
     from neuralfactors.report import comparison_figures
 
     folder = RunFolder.open(run)
@@ -54,7 +55,7 @@ def row_figures(run: Path) -> list[dict[str, Any]]:
         times = {name: state.get(name) for name in ("epochs", "seconds", "seconds_per_epoch")}
         history = folder.row(row) / HISTORY_FILE
         if times["epochs"] is None and history.exists():  # not finished yet
-            times["epochs"] = len(history.read_text(encoding="utf-8").splitlines())
+            times["epochs"] = len(read_records(history))
         found.append({"row": row, "status": state.get("status", "waiting"), **figures, **times})
     return found
 
@@ -88,14 +89,13 @@ def show_results(run: Path) -> None:
 def show_trials(run: Path, *, as_json: bool = False) -> None:
     """Print the settings that a search has chosen, after its best trials."""
     from neuralfactors.experiment import read_trials
+    from neuralfactors.experiment.folder import read_object
 
     trials = list(read_trials(run).values())
     best = sorted((t for t in trials if t["score"] is not None), key=lambda t: (-t["score"], t["trial"]))
     path = run / "settings.json"
     if as_json:
-        show_json(
-            {"settings": json.loads(path.read_text(encoding="utf-8")) if path.exists() else None, "trials": trials}
-        )
+        show_json({"settings": read_object(path) if path.exists() else None, "trials": trials})
         return
     names = list(dict.fromkeys(name for trial in trials for name in trial["parameters"]))
     heads = ("trial", "score", "pixel %", "class %", *names)

@@ -122,5 +122,21 @@ class RunConfig:
         return self.limits.get(row, self.limits.get(ALL_ROWS, 0))
 
 
+@dataclass(frozen=True)
+class Search:
+    """How to search: number of trials, names of parameters (None: the usual ones), folds (0: the validation split)."""
+
+    n_trials: int = 30
+    names: tuple[str, ...] | None = None
+    folds: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_trials < 1:
+            raise ValueError(f"trials must be at least 1, got {self.n_trials}")
+        if self.folds < 0 or self.folds == 1:
+            raise ValueError(f"folds must be at least 2, or 0 for the validation split, got {self.folds}")
+        object.__setattr__(self, "names", None if self.names is None else tuple(self.names))
+
+
 def _any_row(name: str) -> str:
     return name if name == ALL_ROWS else row_name(name)

@@ -1,4 +1,4 @@
-"""The run folder: JSON files that are there as a whole or not at all, and where everything lies."""
+"""The run folder: where everything lies, and JSON files that are checked when they are read."""
 
 from __future__ import annotations
 
@@ -9,13 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralfactors.experiment.config import RunConfig, Search
 from neuralfactors.experiment.variants import PRINTED
-from neuralfactors.files import write_atomically
-from neuralfactors.persistence import FileFormatError
+from neuralfactors.files import FileFormatError, check_regular, parse_json, sealed, unsealed, write_atomically
+from neuralfactors.vision import FeatureSettings
 
-FORMAT = 1
+FORMAT = 2
 RUN_FILE, ROW_FILE, METRICS_FILE, HISTORY_FILE = "run.json", "row.json", "metrics.json", "history.jsonl"
 SEEDS = "seeds"  # the key of run.json by which a comparison is known
+# What run.json must hold. Rows and seeds name folders, and so are checked further.
+SHAPE = {
+    "kind": str, "data": str, "splits": dict, "classes": list, "features": str, "seed": int, "settings": dict,
+    "threads": int, "versions": dict, "started": str, "finished": str | None, "command": str,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -35,7 +41,12 @@ class RunFolder:
         """The content of run.json."""
         if not (self.path / RUN_FILE).is_file():
             raise FileNotFoundError(f"{self.path} is not a run folder: it has no {RUN_FILE}")
-        return read_document(self.path / RUN_FILE)
+        document = read_document(self.path / RUN_FILE)
+        try:
+            _check_run(document)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise FileFormatError(f"{self.path / RUN_FILE} does not describe a run: {error}") from error
+        return document
 
     def refuse_unless(self, same: bool) -> None:
         """Refuse to go on with the run that is here unless its settings are the `same`."""
@@ -97,26 +108,43 @@ def typed(path: Path) -> str:
 
 
 def write_json(path: Path, content: Any) -> None:
-    """Write `content` to `path` in one step; the folder is made if need be."""
+    """Write `content` and its digest to `path` in one step; the folder is made if need be."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(path, (json.dumps(content, indent=1, allow_nan=False, ensure_ascii=False) + "\n").encode())
+    text = json.dumps(sealed(content), indent=1, allow_nan=False, ensure_ascii=False)
+    write_atomically(path, f"{text}\n".encode())
 
 
 def read_document(path: Path) -> dict[str, Any]:
-    """The JSON object in `path`, refused in one sentence where it is damaged or newer than this version can read."""
-    content = read_object(path)
-    version = content.get("format")
+    """The content of a file of this version that `write_json` wrote, refused in one sentence where it is altered."""
+    body = parse_json(check_regular(path).read_bytes(), path)
+    check_format(body, path, FORMAT)
+    return unsealed(body, path)
+
+
+def check_format(body: Any, path: Path, known: int) -> None:
+    """Refuse the JSON `body` of `path` unless it has the format `known`."""
+    version = body.get("format") if isinstance(body, dict) else None
     if not isinstance(version, int):
         raise FileFormatError(f"{path} was not written by neuralfactors")
-    if version > FORMAT:
-        raise FileFormatError(f"{path} has format {version}, newer than {FORMAT}: update neuralfactors to read it")
-    return content
+    if version > known:
+        raise FileFormatError(f"{path} has format {version}, newer than {known}: update neuralfactors to read it")
+    if version < known:
+        raise FileFormatError(f"{path} has format {version}, older than {known}, which this version reads")
 
 
 def read_object(path: Path) -> dict[str, Any]:
-    """The JSON object in `path`, of whatever format."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise FileFormatError(f"{path} is truncated or altered: it is not JSON") from error
-    return dict(content) if isinstance(content, dict) else {}
+    """The content of a file without a format that `write_json` wrote, refused where it is altered."""
+    return unsealed(parse_json(check_regular(path).read_bytes(), path), path)
+
+
+def _check_run(document: dict[str, Any]) -> None:
+    for key, kind in SHAPE.items():
+        if key not in document or not isinstance(document[key], kind):
+            raise ValueError(f"{key} is missing or of the wrong type")
+    FeatureSettings(**RunConfig(**document["settings"]).features)  # which refuse unknown rows and parameters
+    if document["kind"] == "tune":
+        Search(**document["search"])
+    if not all(isinstance(number, int) for number in [*document["splits"].values(), *document.get(SEEDS, [])]):
+        raise ValueError(f"splits and {SEEDS} must be whole numbers")
+    if not all(isinstance(entry["name"], str) for entry in document["classes"]):
+        raise ValueError("classes must have names")

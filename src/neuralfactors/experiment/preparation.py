@@ -155,7 +155,7 @@ def _told_shared(graphs: LabelledGraphs, train: LabelledGraphs) -> str:
 
 
 def fill_cache(config: RunConfig, means: Means) -> int:
-    """Number of images whose features are in the cache afterwards: all those of the data; OSError where they are not."""
+    """Number of images whose features are in the cache afterwards: all those of the data, or else OSError."""
     if means.cache is not None:
         Path(means.cache).mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=means.cache):  # refused now, rather than after the work

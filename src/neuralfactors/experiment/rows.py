@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 import warnings
@@ -23,7 +22,7 @@ from neuralfactors.experiment.folder import FORMAT, HISTORY_FILE, METRICS_FILE, 
 from neuralfactors.experiment.preparation import HOLDOUT, REST, Means, Prepared, open_folder
 from neuralfactors.experiment.subsets import limited
 from neuralfactors.experiment.variants import VARIANTS
-from neuralfactors.files import write_atomically
+from neuralfactors.files import read_records, write_records
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter, evaluate, mean_interaction
 
@@ -36,9 +35,8 @@ class HistoryWriter:
 
     def __call__(self, record: Mapping[str, Any]) -> None:
         """Add `record`; lines of its epoch and later ones, from before an interruption, go."""
-        lines = self.path.read_text(encoding="utf-8").splitlines() if self.path.exists() else []
-        kept = [line for line in lines if json.loads(line)["epoch"] < record["epoch"]]
-        write_atomically(self.path, "".join(f"{line}\n" for line in [*kept, json.dumps(_told(record))]).encode())
+        kept = [former for former in read_records(self.path, ["epoch"]) if former["epoch"] < record["epoch"]]
+        write_records(self.path, [*kept, _told(record)])
 
 
 def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, *, verbose: int = 0) -> None:

@@ -8,16 +8,25 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from neuralfactors.experiment.folder import FORMAT, read_document, write_json
+from neuralfactors.experiment.folder import check_format, write_json
 from neuralfactors.experiment.variants import ALL_ROWS, check_parameters
-from neuralfactors.persistence import FileFormatError
+from neuralfactors.files import DIGEST, FileFormatError, check_regular, parse_json, unsealed
 
+FORMAT = 1
 Parameters = Mapping[str, Mapping[str, Any]]
 
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, dict[str, Any]]:
-    """Parameters by row of the file `path`, refused in one sentence where it is damaged or names what is unknown."""
-    rows = read_document(Path(path)).get("rows")
+    """Parameters by row of the file `path`, refused in one sentence where it is damaged or names what is unknown.
+
+    People may write such a file too: it need not have a digest, but one that it has must be right.
+    """
+    body = parse_json(check_regular(Path(path)).read_bytes(), path)
+    check_format(body, Path(path), FORMAT)
+    try:
+        rows = (unsealed(body, path) if DIGEST in body else body).get("rows")
+    except FileFormatError as error:
+        raise FileFormatError(f"{error}; if you changed it on purpose, delete the line {DIGEST}") from error
     if not isinstance(rows, dict) or not all(isinstance(changes, dict) for changes in rows.values()):
         raise FileFormatError(f'{path} must hold "rows", a mapping from a row to its parameters')
     try:

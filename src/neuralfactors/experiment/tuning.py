@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from neuralfactors.datasets import ImageFolder
-from neuralfactors.experiment.config import RunConfig
+from neuralfactors.experiment.config import RunConfig, Search
 from neuralfactors.experiment.folder import RUN_FILE, RunFolder, write_json
 from neuralfactors.experiment.lock import alone_in
 from neuralfactors.experiment.preparation import (
@@ -28,26 +28,12 @@ from neuralfactors.experiment.settings import write_settings
 from neuralfactors.experiment.space import Plan, dimensions
 from neuralfactors.experiment.trials import Task, Trial, forget_prepared, run_trial
 from neuralfactors.experiment.variants import BALANCE
+from neuralfactors.files import read_records, write_records
 from neuralfactors.vision.parallel import map_items
 
 TRIALS_FILE, SETTINGS_FILE = "trials.jsonl", "settings.json"
+TRIAL_KEYS = ("trial", "parameters", "score", "pixel", "class_mean", "error")
 CRITERION = "mean of pixel and class-mean accuracy on the validation images, in percent"
-
-
-@dataclass(frozen=True)
-class Search:
-    """How to search: number of trials, names of parameters (None: the usual ones), folds (0: the validation split)."""
-
-    n_trials: int = 30
-    names: tuple[str, ...] | None = None
-    folds: int = 0
-
-    def __post_init__(self) -> None:
-        if self.n_trials < 1:
-            raise ValueError(f"trials must be at least 1, got {self.n_trials}")
-        if self.folds < 0 or self.folds == 1:
-            raise ValueError(f"folds must be at least 2, or 0 for the validation split, got {self.folds}")
-        object.__setattr__(self, "names", None if self.names is None else tuple(self.names))
 
 
 def tune(
@@ -94,8 +80,8 @@ def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
             best = best_trial(trials[n] for n in range(plan.n_coarse))["trial"] if numbers.start else None
             left = {n: plan.parameters(n, best) for n in numbers if n not in trials}
             for trial in _run_trials(left, plan, folder, document, means):
-                _append(folder.path / TRIALS_FILE, trial)
                 trials[trial["trial"]] = trial
+                write_records(folder.path / TRIALS_FILE, trials.values())
         forget_prepared()
     return _write_best(folder, config, trials, document)
 
@@ -108,16 +94,8 @@ def plan_of(config: RunConfig, search: Search) -> Plan:
 
 
 def read_trials(path: Path) -> dict[int, Trial]:
-    """The trials made so far in the folder `path`, by number; a line that was being written is left out."""
-    file = path / TRIALS_FILE
-    found: dict[int, Trial] = {}
-    for line in file.read_text(encoding="utf-8").splitlines() if file.exists() else ():
-        try:
-            trial = json.loads(line)
-        except ValueError:
-            continue
-        found[trial["trial"]] = trial
-    return found
+    """The trials made so far in the folder `path`, by number; refused where a line is altered."""
+    return {trial["trial"]: trial for trial in read_records(path / TRIALS_FILE, TRIAL_KEYS)}
 
 
 def best_trial(trials: Iterable[Trial]) -> Trial:
@@ -147,14 +125,6 @@ def _run_trials(
     return map_items(
         run_trial, tasks, total=len(tasks), n_jobs=means.n_jobs or 1, dask=means.dask, progress=bar, ordered=False
     )
-
-
-def _append(path: Path, trial: Trial) -> None:
-    whole = not path.exists() or path.read_bytes().endswith(b"\n") or path.stat().st_size == 0
-    with path.open("a", encoding="utf-8") as file:
-        file.write(("" if whole else "\n") + json.dumps(trial) + "\n")
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _write_best(folder: RunFolder, config: RunConfig, trials: dict[int, Trial], document: dict[str, Any]) -> Path:

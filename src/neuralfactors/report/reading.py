@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from neuralfactors.files import FileFormatError, check_regular, parse_json, unsealed
 from neuralfactors.report.published import VARIANTS
 from neuralfactors.report.run import ClassInfo, Example, Matrix, Metrics, Row, Run, number
 
-FORMAT = 1  # the newest format of run.json and row.json that is understood here
+FORMAT = 2  # the format of run.json and row.json that is understood here
 
 
 def read_run(folder: str | os.PathLike[str]) -> Run:
@@ -42,8 +42,8 @@ def _read_info(path: Path) -> Run:
     run = Run(path, {})
     run.info = _read_json(path / "run.json", run)
     version = run.info.get("format", FORMAT)
-    if number(version) is None or version > FORMAT:
-        raise ValueError(f"{path / 'run.json'} is of format {version!r}, but this version reads up to {FORMAT}")
+    if version != FORMAT:
+        raise ValueError(f"{path / 'run.json'} is of format {version!r}, but this version reads {FORMAT}")
     if run.info.get("kind") == "tune":
         raise ValueError(f"{path} holds a search for settings, which has no report: 'neuralfactors info' shows it")
     return run
@@ -52,7 +52,7 @@ def _read_info(path: Path) -> Run:
 def _seed_folders(path: Path) -> list[str]:
     """Names of the runs of a comparison, those it should have and those it has; none where it is an ordinary run."""
     seeds = _read_json(path / "run.json", Run(path, {})).get("seeds")
-    wanted = [f"seed-{seed}" for seed in seeds] if isinstance(seeds, list) else []
+    wanted = [f"seed-{seed}" for seed in seeds if isinstance(seed, int)] if isinstance(seeds, list) else []
     if not wanted and (path / "rows").is_dir():
         return []
     found = sorted((entry.name for entry in path.glob("seed-*") if entry.is_dir()), key=lambda name: (len(name), name))
@@ -104,7 +104,10 @@ def _order(folders: set[str]) -> list[str]:
 def _read_json(path: Path, run: Run, *, optional: bool = False) -> dict[str, Any]:
     place = path.relative_to(run.folder).as_posix()
     try:
-        value = json.loads(path.read_bytes())
+        value = parse_json(check_regular(path).read_bytes(), place)
+        if isinstance(value, dict) and value.get("format", FORMAT) != FORMAT:
+            return value  # the caller refuses it, whatever its digest
+        return unsealed(value, place)
     except FileNotFoundError:
         if not optional:
             run.problems.append(f"{place} is missing")
@@ -112,13 +115,9 @@ def _read_json(path: Path, run: Run, *, optional: bool = False) -> dict[str, Any
     except OSError as error:
         run.problems.append(f"{place} cannot be read: {error.strerror}")
         return {}
-    except ValueError:
-        run.problems.append(f"{place} is damaged: it is not JSON")
+    except FileFormatError as error:
+        run.problems.append(str(error))
         return {}
-    if isinstance(value, dict):
-        return value
-    run.problems.append(f"{place} is damaged: it must hold an object, got {type(value).__name__}")
-    return {}
 
 
 def _read_classes(run: Run) -> tuple[ClassInfo, ...]:
@@ -152,8 +151,8 @@ def _read_row(name: str, run: Run) -> Row | None:
     folder = run.folder / "rows" / name
     record = _read_json(folder / "row.json", run)
     version = record.get("format", FORMAT)
-    if number(version) is None or version > FORMAT:
-        run.problems.append(f"rows/{name} is left out: it is of format {version!r}, newer than {FORMAT}")
+    if version != FORMAT:
+        run.problems.append(f"rows/{name} is left out: it is of format {version!r}, but this version reads {FORMAT}")
         return None
     variant = next((variant for variant in VARIANTS if variant.folder == name), None)
     status = str(record.get("status", "unknown"))
@@ -181,21 +180,20 @@ def _read_row(name: str, run: Run) -> Row | None:
 def _read_history(path: Path, run: Run, *, optional: bool) -> list[dict[str, Any]]:
     place = path.relative_to(run.folder).as_posix()
     try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+        lines = check_regular(path).read_bytes().splitlines()
+    except FileFormatError as error:
+        run.problems.append(str(error))
+        return []
     except OSError:
         if not optional:
             run.problems.append(f"{place} is missing")
         return []
     records: list[dict[str, Any]] = []
     damaged = 0
-    for line in filter(None, map(str.strip, lines)):
+    for line in filter(None, map(bytes.strip, lines)):
         try:
-            value = json.loads(line)
-        except ValueError:
-            value = None
-        if isinstance(value, dict):
-            records.append(value)
-        else:
+            records.append(unsealed(parse_json(line, place), place))
+        except FileFormatError:
             damaged += 1
     if damaged:
         run.problems.append(f"{place} has {damaged} damaged {'line' if damaged == 1 else 'lines'}, left out")

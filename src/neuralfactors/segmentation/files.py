@@ -64,6 +64,4 @@ def _load_stages(states: list[State], path: StrPath, options: dict[str, Any]) ->
     lacking = [set(document["omitted"]) for document, _ in states]
     lacking[-1] |= options.keys() - set().union(*lacking)
     chosen = [{name: value for name, value in options.items() if name in names} for names in lacking]
-    return [
-        StructuredEstimator.from_state(*state, path, **given) for state, given in zip(states, chosen, strict=True)
-    ]
+    return [StructuredEstimator.from_state(*state, path, **given) for state, given in zip(states, chosen, strict=True)]
