@@ -199,6 +199,23 @@ def test_train_does_not_overwrite_a_run(call, trained, scenes):
     refused(call("train", scenes, "--out", trained), "already holds a run", "resume")
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot lock folders")
+def test_two_at_once_in_one_new_folder(call, scenes, cache, tmp_path):
+    out, words = tmp_path / "run", [sys.executable, "-m", "neuralfactors", "train", str(scenes), "--cache", str(cache)]
+    both = [
+        subprocess.Popen([*words, "--out", str(out), "--seed", str(seed), *FAST], stderr=subprocess.PIPE, text=True)
+        for seed in range(2)
+    ]
+    told = [process.communicate(timeout=120)[1] for process in both]
+    codes = [process.returncode for process in both]
+    assert sorted(codes) == [0, 1], told
+    winner, loser = codes.index(0), told[codes.index(1)]
+    assert "worked on by another process" in loser or "already holds a run" in loser
+    assert "Traceback" not in loser
+    assert json.loads((out / "run.json").read_text())["seed"] == winner
+    assert call("info", out).code == 0
+
+
 def test_unknown_row_and_unfinished_run(call, trained, scenes, tmp_path):
     refused(call("predict", trained, scenes / "images", "--out", tmp_path, "--row", "CP"), "'CP'", "int+nrl")
     (tmp_path / "run.json").write_text((trained / "run.json").read_text())

@@ -4,6 +4,7 @@ import json
 import re
 import shutil
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -176,14 +177,48 @@ def test_resume_trains_only_what_is_left(finished, config, tmp_path):
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot lock folders")
 @pytest.mark.parametrize("kind", ["train", "compare", "tune"])
 def test_a_folder_that_another_process_works_in_is_left_alone(kind, tmp_path):
-    document = {"format": 1, "kind": kind, "settings": {"data": "", "rows": ["SGD"]}, "finished": None}
-    document |= {"seeds": [0], "command": ""} if kind == "compare" else {}
-    (tmp_path / "run.json").write_text(json.dumps(document))
+    document = {
+        "format": 2, "kind": kind, "data": "", "splits": {}, "classes": [], "features": "bow", "seed": 0, "threads": 1,
+        "settings": {"data": "", "rows": ["SGD"]}, "versions": {}, "started": "", "finished": None, "command": "",
+    }  # fmt: skip
+    document |= {"seeds": [0]} if kind == "compare" else {"search": {}} if kind == "tune" else {}
+    write_json(tmp_path / "run.json", document)
     with alone_in(tmp_path), pytest.raises(ValueError, match="worked on by another process"):
         resume(tmp_path)
     with alone_in(tmp_path):  # no lock is left
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+STARTS = {
+    "train": ("run", run),
+    "compare": ("comparison", lambda config, out: compare(config, [0], out)),
+    "tune": ("tuning", lambda config, out: tune(config, Search(2, ("C",)), out)),
+}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot lock folders")
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize("kind", STARTS)
+def test_a_run_that_another_process_begins_meanwhile_is_left_alone(
+    kind, running, finished, scenes, tmp_path, monkeypatch
+):
+    """It begins after this one has seen an empty folder; whether it is still `running` or not."""
+    module, start = STARTS[kind]
+    out, other = tmp_path / "run", (finished / "run.json").read_bytes()
+
+    def begin(_):
+        out.mkdir(exist_ok=True)
+        (out / "run.json").write_bytes(other)
+
+    monkeypatch.setattr(sys.modules[f"neuralfactors.experiment.{module}"], "check_config", begin)
+    config = RunConfig(str(scenes), ("unary",), features={"n_regions": 10}, parameters={"*": {"max_iter": 1}})
+    out.mkdir()
+    message = "worked on by another process" if running else "already holds a run|holds a run with other settings"
+    with alone_in(out) if running else nullcontext(), pytest.raises((ValueError, FileExistsError), match=message):
+        start(config, out)
+    assert [path.name for path in out.iterdir()] == ["run.json"]
+    assert (out / "run.json").read_bytes() == other
 
 
 @pytest.fixture

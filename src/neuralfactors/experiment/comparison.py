@@ -42,18 +42,23 @@ def compare(
             )
         logger.info("There is no split %s: rows are evaluated on %s", missing, config.test_split)
     folder = RunFolder(Path(out))
-    if (folder.path / RUN_FILE).exists():
-        document = folder.document()
-        former = document.get(SEEDS)
-        folder.refuse_unless(
-            former is not None and set(former) <= set(seeds) and config.is_that_of(document["settings"])
-        )
-        document |= {SEEDS: list(seeds), "finished": None} if former != list(seeds) else {}
-    else:
+    if not (folder.path / RUN_FILE).exists():
         check_config(config)
-        document = {**run_document(config, open_data(config), command), SEEDS: list(seeds)}
-    write_json(folder.path / RUN_FILE, document)
-    return _go_on(folder, document, means or Means())
+        open_data(config)  # refuses what cannot be learnt from before anything is written
+    with alone_in(folder.path):
+        begun = (folder.path / RUN_FILE).exists()  # perhaps only now, by another process
+        fresh = {**run_document(config, data, command), SEEDS: list(seeds)}
+        document = _begun(folder, config, seeds) if begun else fresh
+        write_json(folder.path / RUN_FILE, document)
+        return _go_on(folder, document, means or Means())
+
+
+def _begun(folder: RunFolder, config: RunConfig, seeds: Sequence[int]) -> dict[str, Any]:
+    """The document of the comparison in `folder`, with all of `seeds`; refused where it has other settings."""
+    document = folder.document()
+    former = document.get(SEEDS)
+    folder.refuse_unless(former is not None and set(former) <= set(seeds) and config.is_that_of(document["settings"]))
+    return document | ({SEEDS: list(seeds), "finished": None} if former != list(seeds) else {})
 
 
 def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
@@ -61,13 +66,16 @@ def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
     folder = RunFolder.open(path)
     document = folder.document()
     if document["kind"] == "tune":
-        resume_tuning(folder, document, means or Means())
+        resume_tuning(folder, means or Means())
         return folder.path
-    return _go_on(folder, document, means or Means()) if SEEDS in document else resume_run(path, means)
+    if SEEDS not in document:
+        return resume_run(path, means)
+    with alone_in(folder.path):
+        return _go_on(folder, folder.document(), means or Means())
 
 
 def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
-    with alone_in(folder.path), threads_of(document):
+    with threads_of(document):
         whole = RunConfig(**document["settings"])
         if not document["finished"]:
             refuse_changed(document, whole, open_folder(whole))

@@ -41,22 +41,27 @@ def run(config: RunConfig, out: str | os.PathLike[str], means: Means | None = No
     Killed at any moment, it can be continued by `resume`.
     """
     folder = RunFolder(Path(out))
-    if (folder.path / RUN_FILE).exists():
-        raise FileExistsError(
-            f"{out} already holds a run: 'neuralfactors resume {typed(folder.path)}' continues it, another one needs "
-            "another folder"
-        )
+    _refuse_existing(folder)  # before the work of looking at all images
     check_config(config)
     data = open_data(config)
     document = run_document(config, data, command)
-    write_json(folder.path / RUN_FILE, document)
-    try:
-        with alone_in(folder.path), threads_of(document):
+    with alone_in(folder.path), threads_of(document):
+        _refuse_existing(folder)
+        write_json(folder.path / RUN_FILE, document)
+        try:
             return _run(config, data, folder, means or Means())
-    except Exception:
-        if not folder.features.exists():  # it could not even begin, and never will: nothing is there to resume
-            (folder.path / RUN_FILE).unlink(missing_ok=True)
-        raise
+        except Exception:
+            if not folder.features.exists():  # it could not even begin, and never will: nothing is there to resume
+                (folder.path / RUN_FILE).unlink(missing_ok=True)
+            raise
+
+
+def _refuse_existing(folder: RunFolder) -> None:
+    if (folder.path / RUN_FILE).exists():
+        raise FileExistsError(
+            f"{folder.path} already holds a run: 'neuralfactors resume {typed(folder.path)}' continues it, another one "
+            "needs another folder"
+        )
 
 
 def resume_run(path: str | os.PathLike[str], means: Means | None = None) -> Path:
@@ -65,7 +70,7 @@ def resume_run(path: str | os.PathLike[str], means: Means | None = None) -> Path
     document = folder.document()
     config = RunConfig(**document["settings"])
     if document["finished"] and folder.finished_rows() == list(config.rows):
-        return folder.path
+        return folder.path  # nobody need be alone to see that
     with alone_in(folder.path), threads_of(document):
         data = open_data(config)
         refuse_changed(document, config, data)

@@ -54,18 +54,20 @@ def tune(
     plan_of(config, search)  # refuses what cannot be searched before anything is written
     _check_validation(config, data, search)
     document = {**run_document(config, data, command), "search": json.loads(json.dumps(asdict(search)))}
-    if (folder.path / RUN_FILE).exists():
-        former = folder.document()
-        folder.refuse_unless(former.get("search") == document["search"] and config.is_that_of(former["settings"]))
-        document = former
-    write_json(folder.path / RUN_FILE, document)
-    return resume_tuning(folder, document, means or Means())
+    with alone_in(folder.path):
+        if (folder.path / RUN_FILE).exists():
+            former = folder.document()
+            folder.refuse_unless(former.get("search") == document["search"] and config.is_that_of(former["settings"]))
+            document = former
+        else:
+            write_json(folder.path / RUN_FILE, document)
+        return _go_on(folder, document, means or Means())
 
 
-def resume_tuning(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
+def resume_tuning(folder: RunFolder, means: Means) -> Path:
     """The path of settings.json, after the trials that are left have been made."""
     with alone_in(folder.path):
-        return _go_on(folder, document, means)
+        return _go_on(folder, folder.document(), means)
 
 
 def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
