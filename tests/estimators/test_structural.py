@@ -214,6 +214,18 @@ def test_a_file_with_unknown_parameters_is_refused(chains, tmp_path):
         StructuralSVM.load(tmp_path)
 
 
+@pytest.mark.parametrize("place", ["checkpoint", "tensorboard"])
+def test_a_file_cannot_say_where_to_write(chains, tmp_path, place):
+    svm = StructuralSVM((), (), **FAST).fit(*chains)
+    svm.set_params(**{place: tmp_path / "place"}).save(tmp_path / "model")
+    assert getattr(StructuralSVM.load(tmp_path / "model"), place) is None
+    document, tensors = svm.state()
+    document["parameters"][place] = str(tmp_path / "place")
+    save_model(tmp_path / "model", document, tensors)
+    with pytest.raises(FileFormatError, match=rf"parameters that StructuralSVM does not know: \['{place}'\]"):
+        StructuralSVM.load(tmp_path / "model")
+
+
 def test_numpy_scalars_among_the_parameters_are_saved(chains, tmp_path):
     options = {**FAST, "C": np.float64(10.0), "class_weight": (np.float32(0.5), 1.0, 1.0, 2.0)}
     svm = StructuralSVM((np.int64(3),), [np.int32(2)], n_labels=np.int64(4), **options).fit(*chains)

@@ -263,6 +263,8 @@ def test_failed_row_says_why(scenes, tmp_path):
         ("SGD", {"interaction_C": "much"}, "interaction_C of row 'SGD' must be a number, got 'much'"),
         ("SGD", {"C": None}, "C of row 'SGD' must be a number, got None"),
         ("SGD", {"random_state": 3}, "has no parameter 'random_state'"),
+        ("SGD", {"tensorboard": "/tmp/x"}, "has no parameter 'tensorboard'"),
+        ("SGD", {"unary__checkpoint": "/tmp/x"}, "has no parameter 'unary__checkpoint'"),
         ("int+nrl", {"unary": "x"}, "has no parameter 'unary'"),
     ],
 )

@@ -23,6 +23,8 @@ from neuralfactors.potentials import Potentials
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 # Parameters that describe the factors.
 DESCRIBING = ("hidden", "unary_hidden", "interaction_hidden", "activation", "symmetric", "dropout", "bias")
+# Parameters that say where to write. They are of the machine that trained: models do not keep them.
+PLACES = ("checkpoint", "tensorboard")
 
 
 class StructuredEstimator(BaseEstimator):
@@ -111,7 +113,7 @@ class StructuredEstimator(BaseEstimator):
         needed = {"unary", "interaction", "activation"} & set(document["omitted"]) - set(parameters)
         if needed:
             raise ValueError(f"{path} was saved with {sorted(needed)} given as Python objects: pass them to load again")
-        unknown = document["parameters"].keys() - set(kind._get_param_names())
+        unknown = document["parameters"].keys() - (set(kind._get_param_names()) - set(PLACES))
         if unknown:
             raise FileFormatError(f"{path} has parameters that {kind.__name__} does not know: {sorted(unknown)}")
         estimator = kind(**{**_from_json(document["parameters"]), **parameters})
@@ -206,6 +208,8 @@ def seed_of(random_state: Any) -> int:
 def _storable(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
     stored, omitted = {}, []
     for name, value in parameters.items():
+        if name in PLACES:
+            continue
         if isinstance(value, nn.Module) or callable(value) or name == "callbacks":
             omitted += [] if value is None else [name]
         elif isinstance(value, (np.random.RandomState, np.random.Generator)):

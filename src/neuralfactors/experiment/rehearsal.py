@@ -34,7 +34,6 @@ def _rehearse(stages: Sequence[StructuredEstimator]) -> None:
         changes: dict[str, Any] = {"class_weight": None}  # the settings may weigh more classes than these
         changes |= {name: 1 for name, value in known.items() if value == "auto" and name != "inference"}
         changes |= {"max_iter": 1} if isinstance(known["max_iter"], int) and known["max_iter"] > 1 else {}
-        changes |= {"tensorboard": None} if "tensorboard" in known else {}
         stage.set_params(**changes)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)

@@ -9,6 +9,7 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, StructuredEstimator, UnaryClassifier
+from neuralfactors.estimators.base import PLACES
 from neuralfactors.segmentation import INTEGRATED, WITH_CNN
 
 N_LABELS = "n_labels"  # stands for the number of classes in the numbers of hidden units
@@ -17,8 +18,8 @@ STATE_OF_THE_ART = "neural-factors"
 PRINTED = {"int†+lin": DAGGER, "neural factors": STATE_OF_THE_ART}  # names that folders spell otherwise
 ALL_ROWS = "*"  # stands for every row in settings
 ARCHITECTURE = ("unary_hidden", "interaction_hidden", "activation")  # of a row that names them, it is what makes it
-# Parameters that runs set themselves, or that no file can hold.
-FIXED = {"n_labels", "random_state", "verbose", "callbacks", "checkpoint", "warm_start", "unary", "interaction"}
+# Parameters that runs set themselves, that no file can hold, or that would let a file say where to write.
+FIXED = {"n_labels", "random_state", "verbose", "callbacks", "warm_start", "unary", "interaction", *PLACES}
 BALANCE = "balance"  # of the Segmenter, among the parameters of a row
 
 LOGISTIC: dict[str, Any] = {"hidden": (), "C": 100.0, "max_iter": 50, "batch_size": "auto", "keep": "last"}
