@@ -226,6 +226,17 @@ def test_a_file_cannot_say_where_to_write(chains, tmp_path, place):
         StructuralSVM.load(tmp_path / "model")
 
 
+@pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
+def test_a_device_that_is_not_there(chains, tmp_path):
+    with pytest.raises(ValueError, match="device must be one that this machine has, such as 'cpu', got 'cuda'"):
+        StructuralSVM((), (), device="cuda", **FAST).fit(*chains)
+    svm = StructuralSVM((), (), **FAST).fit(*chains)
+    svm.set_params(device="cuda").save(tmp_path)
+    with pytest.raises(ValueError, match=f"{tmp_path} cannot be loaded as it was saved: device must be one"):
+        StructuralSVM.load(tmp_path)
+    assert torch.equal(parameters(StructuralSVM.load(tmp_path, device="cpu")), parameters(svm))
+
+
 def test_numpy_scalars_among_the_parameters_are_saved(chains, tmp_path):
     options = {**FAST, "C": np.float64(10.0), "class_weight": (np.float32(0.5), 1.0, 1.0, 2.0)}
     svm = StructuralSVM((np.int64(3),), [np.int32(2)], n_labels=np.int64(4), **options).fit(*chains)

@@ -119,7 +119,10 @@ class StructuredEstimator(BaseEstimator):
         estimator = kind(**{**_from_json(document["parameters"]), **parameters})
         for name in kind._fitted:
             setattr(estimator, name, document["fitted"][name])
-        estimator.model_ = estimator._build_model(torch.Generator().manual_seed(0))
+        try:
+            estimator.model_ = estimator._build_model(torch.Generator().manual_seed(0))
+        except ValueError as error:
+            raise ValueError(f"{path} cannot be loaded as it was saved: {error}") from error
         try:
             estimator.model_.load_state_dict(tensors)
         except RuntimeError as error:
@@ -143,8 +146,12 @@ class StructuredEstimator(BaseEstimator):
         if self.dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {self.dtype!r}")
         self._described = self._description()  # as they are now, whatever set_params may say later
-        # In evaluation mode for good: switching it at each prediction would let threads disturb one another.
-        return model.to(getattr(self, "device", "cpu"), DTYPES[self.dtype]).eval()
+        device = getattr(self, "device", "cpu")
+        try:
+            # In evaluation mode for good: switching it at each prediction would let threads disturb one another.
+            return model.to(device, DTYPES[self.dtype]).eval()
+        except (AssertionError, RuntimeError) as error:
+            raise ValueError(f"device must be one that this machine has, such as 'cpu', got {device!r}") from error
 
     def _description(self) -> dict[str, Any]:
         known = self.get_params(deep=False)
