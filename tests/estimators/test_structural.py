@@ -10,8 +10,9 @@ from torch import nn
 
 from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier
+from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph
-from neuralfactors.persistence import FileFormatError, load_model, save_model
+from neuralfactors.persistence import load_model, save_model
 
 FAST = {"C": 100.0, "learning_rate": 0.02, "max_iter": 8}
 

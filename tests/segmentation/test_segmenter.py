@@ -16,7 +16,8 @@ from torch import nn
 from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes, write_scenes
 from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier
-from neuralfactors.persistence import FileFormatError, load_model, save_model
+from neuralfactors.files import FileFormatError
+from neuralfactors.persistence import load_model, save_model
 from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
 from neuralfactors.vision import FeatureSettings
 

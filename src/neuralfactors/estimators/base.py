@@ -14,10 +14,11 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from neuralfactors.factors import Factor, FactorModel
+from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.samples import Samples, check_pairs, check_sequence
-from neuralfactors.persistence import FileFormatError, load_model, save_model
+from neuralfactors.persistence import load_model, save_model
 from neuralfactors.potentials import Potentials
 
 DTYPES = {"float32": torch.float32, "float64": torch.float64}

@@ -1,14 +1,14 @@
 """Experiments: the paper's variants as one table, and runs that train them into a folder."""
 
 from neuralfactors.experiment.comparison import compare, resume
-from neuralfactors.experiment.config import RunConfig
+from neuralfactors.experiment.config import RunConfig, Search
 from neuralfactors.experiment.folder import SEEDS, RunFolder
 from neuralfactors.experiment.preparation import Means, Prepared, fill_cache, open_data, prepare
 from neuralfactors.experiment.presets import PRESETS, Preset
 from neuralfactors.experiment.rows import build_row, evaluate_row, metrics_document, run_row
 from neuralfactors.experiment.run import run
 from neuralfactors.experiment.settings import every_row, merge_parameters, read_settings, read_settings_of
-from neuralfactors.experiment.tuning import Search, best_trial, read_trials, tune
+from neuralfactors.experiment.tuning import best_trial, read_trials, tune
 from neuralfactors.experiment.variants import ROWS, STATE_OF_THE_ART, VARIANTS, Variant, row_name
 
 __all__ = [

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from neuralfactors.datasets.classes import ClassEntry, Classes
+from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph
-from neuralfactors.persistence import FileFormatError, load_model, save_model
+from neuralfactors.persistence import load_model, save_model
 from neuralfactors.segmentation.graphs import LabelledGraphs, ScaledGraphs, Scaling
 from neuralfactors.segmentation.samples import LabelledImage, check_labels
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph

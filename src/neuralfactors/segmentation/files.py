@@ -11,7 +11,8 @@ from typing import Any
 from torch import Tensor
 
 from neuralfactors.estimators import StructuredEstimator
-from neuralfactors.persistence import FileFormatError, load_model, save_model, tensors_digest
+from neuralfactors.files import FileFormatError
+from neuralfactors.persistence import load_model, save_model, tensors_digest
 from neuralfactors.segmentation.describer import Describer
 
 State = tuple[dict[str, Any], dict[str, Tensor]]  # a document for JSON, and tensors by name
