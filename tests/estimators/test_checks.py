@@ -68,3 +68,50 @@ def test_a_perceptron_has_no_margin_to_weigh():
     weighed = [Graph(x.node_features, x.edges, node_weight=[9.0, 1.0, 1.0, 1.0, 0.0]) for x in X]
     plain, other = (StructuredPerceptron(max_iter=3).fit(graphs, Y).decision(X)[0] for graphs in (X, weighed))
     assert (plain.unary == other.unary).all()
+
+
+class ByIndex:
+    """Entries as a pandas Series has them: `series[n]` is that of index n, wherever it stands."""
+
+    def __init__(self, entries, index):
+        self.entries, self.index = list(entries), list(index)
+
+    def __len__(self):
+        return len(self.entries)
+
+    def __getitem__(self, label):
+        return self.entries[self.index.index(label)]
+
+    def __iter__(self):
+        return iter(self.entries)
+
+
+def indexed(X, Y):
+    return ByIndex(X, range(1, len(X) + 1)), ByIndex(Y, range(len(Y))[::-1])
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_graphs_and_labels_are_taken_by_position(kind):
+    X, Y = make_chains(12, 5, 3, noise=0.5)
+    plain, other = kind(max_iter=50).fit(X, Y), kind(max_iter=50).fit(*indexed(X, Y))
+    found = other.decision(indexed(X, Y)[0])
+    assert all((a.unary == b.unary).all() for a, b in zip(plain.decision(X), found, strict=True))
+    assert plain.score(*indexed(X, Y)) == plain.score(X, Y) > 0.5
+
+
+@pytest.mark.parametrize("kind", [StructuralSVM, UnaryClassifier, StructuredPerceptron], ids=lambda kind: kind.__name__)
+def test_validation_and_further_data_are_taken_by_position(kind):
+    X, Y = make_chains(12, 5, 3, noise=0.5)
+    for options, judged in (({"max_iter": 3}, True), ({"max_iter": 3, "validation_fraction": 0.5}, False)):
+        plain = kind(**options).fit(X, Y, validation=(X, Y) if judged else None)
+        other = kind(**options).fit(*indexed(X, Y), validation=indexed(X, Y) if judged else None)
+        assert [r["accuracy"] for r in other.history_] == [r["accuracy"] for r in plain.history_]
+    plain, other = kind().partial_fit(X, Y), kind().partial_fit(*indexed(X, Y))
+    assert (plain.decision(X)[0].unary == other.decision(X)[0].unary).all()
+
+
+def test_a_transformer_takes_graphs_by_position():
+    X, Y = make_chains(4, 5, 3)
+    classifier = UnaryClassifier(max_iter=1).fit(X, Y)
+    both = zip(classifier.transform(X), classifier.transform(indexed(X, Y)[0]), strict=True)
+    assert all((a.node_features == b.node_features).all() for a, b in both)

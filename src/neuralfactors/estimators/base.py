@@ -72,7 +72,7 @@ class StructuredEstimator(BaseEstimator):
 
     def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
         """Share of the labelled nodes that are predicted right, by their weight where graphs have `node_weight`."""
-        check_pairs(X, Y)
+        X, Y = check_pairs(X, Y)
         right = total = 0.0
         for n, y_pred in enumerate(self.predict(X)):
             y, weight = check_labels(Y[n], X[n].n_nodes, f"Y[{n}]"), X[n].node_weight
@@ -171,7 +171,7 @@ class StructuredEstimator(BaseEstimator):
         check_is_fitted(self, "model_")
         if isinstance(X, Graph):
             raise ValueError("X must be a list of graphs, got a Graph: put it into a list")
-        check_sequence("X", X)
+        X = check_sequence("X", X)
         if not len(X):
             return
         widths = check_agreement(X[n] for n in range(len(X)))

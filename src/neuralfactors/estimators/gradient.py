@@ -22,7 +22,7 @@ from neuralfactors.graph import Graph
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.history import Callback, ProgressBar, Record, TensorBoard, close
 from neuralfactors.learning.losses import check_class_weight, check_count
-from neuralfactors.learning.samples import Samples, digest
+from neuralfactors.learning.samples import Samples, check_pairs, digest
 from neuralfactors.learning.subgradient import Progress, Settings, Trainer
 from neuralfactors.persistence import load_state, save_state
 
@@ -53,7 +53,7 @@ class GradientEstimator(StructuredEstimator):
         settings, checkpoint = self._settings(), self._read_checkpoint()
         if self.random_state is None and checkpoint is not None:
             settings = replace(settings, seed=checkpoint[0].get("seed", settings.seed))
-        X, Y, validation = self._split(X, Y, validation, settings.seed)
+        X, Y, validation = self._split(*check_pairs(X, Y), validation, settings.seed)
         check_count("pretrain", self.pretrain, least=0)
         check_count("checkpoint_every", self.checkpoint_every)
         if settings.keep == "validation" and validation is None:
@@ -61,7 +61,7 @@ class GradientEstimator(StructuredEstimator):
         continuing = self.warm_start and hasattr(self, "model_")
         samples = self._check(X, Y, settings, self.n_labels, continuing)
         if validation is not None:
-            _check_validation(validation, samples)
+            validation = _check_validation(validation, samples)
         self._start(samples, settings, continuing, 0 if checkpoint else self.pretrain)
         run = "" if self.checkpoint is None else self._fingerprint(samples, settings, validation)
         callbacks = self._callbacks()
@@ -128,7 +128,7 @@ class GradientEstimator(StructuredEstimator):
         if not continuing:
             return samples
         self._check_description()
-        self._check_widths((samples.n_node_features, samples.n_edge_features, samples.order), has_edges(X))
+        self._check_widths((samples.n_node_features, samples.n_edge_features, samples.order), has_edges(samples.X))
         if samples.n_labels > self.n_labels_:
             raise ValueError(
                 f"the model to continue has {self.n_labels_} labels, but {samples.n_labels} are needed: "
@@ -212,8 +212,8 @@ class GradientEstimator(StructuredEstimator):
         return hashlib.sha256(json.dumps(described, sort_keys=True, default=str).encode()).hexdigest()
 
 
-def _check_validation(validation: Validation, samples: Samples) -> None:
-    """Refuse validation data that cannot judge what is learned from `samples`, before any of it is."""
+def _check_validation(validation: Validation, samples: Samples) -> Validation:
+    """The validation data, refused if they cannot judge what is learned from `samples`, before any of it is."""
     if not isinstance(validation, (tuple, list)) or len(validation) != 2:
         raise ValueError(f"validation must be a pair (X, Y) of graphs and labels, got {type(validation).__name__}")
     try:
@@ -226,6 +226,7 @@ def _check_validation(validation: Validation, samples: Samples) -> None:
     for name, what in names.items():
         if getattr(held, name) != getattr(samples, name):
             raise ValueError(f"validation data have {getattr(held, name)} {what}, but X has {getattr(samples, name)}")
+    return held.X, held.Y
 
 
 def _identity(value: Any) -> Any:

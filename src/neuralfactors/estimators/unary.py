@@ -19,6 +19,7 @@ from neuralfactors.graph import Graph
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.history import Callback
 from neuralfactors.learning.optimizers import MakeOptimizer
+from neuralfactors.learning.samples import check_sequence
 from neuralfactors.learning.subgradient import Settings
 
 
@@ -127,7 +128,8 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         if self.output not in outputs:
             raise ValueError(f"output must be one of {sorted(outputs)}, got {self.output!r}")
         make = outputs[self.output]
-        return [X[n].with_node_features(make(scores)) for n, scores in enumerate(self._unary_scores(X))]
+        found, X = self._unary_scores(X), check_sequence("X", X)
+        return [X[n].with_node_features(make(scores)) for n, scores in enumerate(found)]
 
     def _decoder(self) -> Decoder:
         return Decoder()  # the trainer wants one; cross-entropy never calls it

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,7 +36,7 @@ class Samples:
         cls, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None, *, drop_void: bool = True
     ) -> Samples:
         """The samples, refused with a sentence that names the graph where X and Y do not fit each other."""
-        check_pairs(X, Y)
+        X, Y = check_pairs(X, Y)
         n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))
         labels = [check_labels(Y[n], X[n].n_nodes, f"Y[{n}]") for n in range(len(X))]
         highest = max((int(y.max()) for y in labels if y.size), default=-1)
@@ -110,18 +110,24 @@ class Samples:
         return digest(self.X, self.Y)
 
 
-def check_sequence(name: str, value: Any) -> None:
-    """Refuse a `value` that has no length and no entries by number."""
-    if not hasattr(value, "__len__") or not hasattr(value, "__getitem__") or isinstance(value, (str, dict)):
+def check_sequence(name: str, value: Any) -> Sequence[Any]:
+    """`value` as a sequence whose entry n is the n-th one; refused if it has no length and no entries by number.
+
+    What may be read lazily stays as it is. All else becomes a list: `series[n]` of pandas is the entry of index n.
+    """
+    if not hasattr(value, "__len__") or not hasattr(value, "__getitem__") or isinstance(value, (str, Mapping)):
         raise ValueError(f"{name} must be a sequence with one entry per graph, got {type(value).__name__}")
+    if isinstance(value, Sequence) or not hasattr(value, "__iter__"):
+        return value  # type: ignore[no-any-return]
+    return list(value.to_numpy() if hasattr(value, "to_numpy") else value)  # a DataFrame iterates over column names
 
 
-def check_pairs(X: Any, Y: Any) -> None:
-    """Refuse X and Y unless they are sequences of the same length."""
-    check_sequence("X", X)
-    check_sequence("Y", Y)
+def check_pairs(X: Any, Y: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    """X and Y as sequences whose entry n is the n-th one, refused unless they are of the same length."""
+    X, Y = check_sequence("X", X), check_sequence("Y", Y)
     if len(X) != len(Y):
         raise ValueError(f"Y needs one label vector per graph: expected {len(X)}, got {len(Y)}")
+    return X, Y
 
 
 def digest(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> str:
