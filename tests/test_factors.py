@@ -103,7 +103,7 @@ def contrast_gradients(factor, features, plus, minus):
 
 def batch(order=2):
     edges = [[0, 1], [1, 2]] if order == 2 else [[0, 1, 2]]
-    return GraphBatch.from_graphs([Graph(torch.randn(3, 4), edges, torch.randn(len(edges), 2))])
+    return GraphBatch.from_graphs([Graph(torch.randn(3, 4), edges, torch.randn(len(edges), 2), order=order)])
 
 
 @pytest.mark.parametrize("order", [2, 3])

@@ -39,11 +39,24 @@ def test_dtypes_are_kept_where_they_are_floats():
         ({"node_features": [[1.0, np.nan]]}, r"node_features must be finite, got nan at \(0, 1\)"),
         ({"node_features": [[1.0], [1.0, 2.0]]}, "node_features must be an array, but its rows differ in length"),
         ({"edges": [[0, 1], [2]]}, "edges must be an array, but its rows differ in length"),
-        ({"edges": [[0, 1, 2], [1, 0, 1]]}, r"edges of order 3 join distinct nodes, got \[1, 0, 1\] at row 1"),
+        (
+            {"edges": [[0, 1, 2], [1, 0, 1]], "order": 3},
+            r"edges of order 3 join distinct nodes, got \[1, 0, 1\] at row 1",
+        ),
         ({"edges": [[0, 3]]}, r"edges must hold node numbers from 0 to 2, got \[0, 3\] at row 0"),
         ({"edges": [[0, 1], [-1, 0]]}, r"got \[-1, 0\] at row 1"),
         ({"edges": [[0.0, 1.0]]}, "edges must hold integers, got dtype float64"),
-        ({"edges": [0, 1]}, r"edges must have shape \(E, 2\), or \(E, Q\) for order Q, got \(2,\)"),
+        ({"edges": [0, 1]}, r"edges must have shape \(E, 2\), got \(2,\)$"),
+        ({"edges": [[0], [1]]}, r"edges must have shape \(E, 2\), got \(2, 1\): transpose them$"),
+        (
+            {"edges": [[0, 1, 2], [1, 2, 0]]},
+            r"edges must have shape \(E, 2\), got \(2, 3\): transpose them, or pass order=3 if 3 nodes meet",
+        ),
+        (
+            {"edges": [[0, 1]], "order": 3},
+            r"shape \(E, 3\), got \(1, 2\): pass order=2 if 2 nodes meet in an interaction",
+        ),
+        ({"order": 1}, "order must be an integer ≥ 2, got 1"),
         (
             {"edges": [[0, 1]], "edge_features": np.ones((2, 1))},
             "edge_features needs one row per edge: expected 1 rows, got 2",
@@ -56,6 +69,12 @@ def test_dtypes_are_kept_where_they_are_floats():
 def test_bad_graphs_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Graph(**{"node_features": np.ones((3, 2)), **arguments})
+
+
+def test_higher_order_is_asked_for_and_kept():
+    graph = Graph(np.eye(4), [[0, 1, 2], [1, 2, 3]], order=3)
+    assert graph.order == graph.with_node_features(np.ones((4, 1))).order == 3
+    assert Graph(np.eye(4), order=3).edges.shape == (0, 3)
 
 
 def test_subgraph_keeps_edges_inside():
@@ -102,7 +121,7 @@ def test_batch_fills_in_missing_node_weights():
             "graph 2 has 2 columns of edge_features, but graph 1 has 1",
         ),
         (
-            [path(), Graph(np.ones((3, 2)), [[0, 1, 2]], [[1.0]])],
+            [path(), Graph(np.ones((3, 2)), [[0, 1, 2]], [[1.0]], order=3)],
             "graph 1 has 3 nodes in an edge, but graph 0 has 2",
         ),
     ],

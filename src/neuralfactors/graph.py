@@ -38,12 +38,14 @@ class Graph(_Counted):
     Parameters
     ----------
     node_features : array of shape (V, D)
-    edges : array of shape (E, Q)
-        The nodes of every interaction; Q is 2 but for interactions of higher order. None: no edges.
+    edges : array of shape (E, order)
+        The nodes of every interaction. None: no edges. For PyTorch Geometric's `edge_index` (2, E) pass its transpose.
     edge_features : array of shape (E, K)
         None: K is 0, and a factor on the edges is then a table of its own biases.
     node_weight : array of shape (V,)
         What a wrong node costs, for instance the area of its region; None: 1 for every node.
+    order : int
+        Number of nodes that meet in an interaction, Q.
 
     Examples
     --------
@@ -63,9 +65,11 @@ class Graph(_Counted):
         edges: ArrayLike | None = None,
         edge_features: ArrayLike | None = None,
         node_weight: ArrayLike | None = None,
+        *,
+        order: int = 2,
     ) -> None:
         nodes = _float_array(node_features, "node_features", ndim=2)
-        ends = _edges(edges, len(nodes))
+        ends = _edges(edges, len(nodes), order)
         if edge_features is None:
             features = np.zeros((len(ends), 0), dtype=nodes.dtype)
         else:
@@ -88,7 +92,7 @@ class Graph(_Counted):
 
     def with_node_features(self, node_features: ArrayLike) -> Graph:
         """The same graph with other node features."""
-        return Graph(node_features, self.edges, self.edge_features, self.node_weight)
+        return Graph(node_features, self.edges, self.edge_features, self.node_weight, order=self.order)
 
     def subgraph(self, keep: NDArray[np.bool_]) -> Graph:
         """The graph of the nodes that `keep` (V,) selects and of the edges between them."""
@@ -256,12 +260,14 @@ def _float_array(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floating
     return np.ascontiguousarray(array)
 
 
-def _edges(values: ArrayLike | None, n_nodes: int) -> NDArray[np.int64]:
-    edges = np.zeros((0, 2), dtype=np.int64) if values is None else _as_numpy(values, "edges")
+def _edges(values: ArrayLike | None, n_nodes: int, order: int) -> NDArray[np.int64]:
+    if not isinstance(order, (int, np.integer)) or order < 2:
+        raise ValueError(f"order must be an integer ≥ 2, got {order!r}")
+    edges = _as_numpy([] if values is None else values, "edges")
     if edges.size == 0 and edges.ndim < 2:
-        edges = np.zeros((0, 2), dtype=np.int64)
-    if edges.ndim != 2 or edges.shape[1] < 2:
-        raise ValueError(f"edges must have shape (E, 2), or (E, Q) for order Q, got {edges.shape}")
+        edges = np.zeros((0, order), dtype=np.int64)
+    if edges.ndim != 2 or edges.shape[1] != order:
+        raise ValueError(f"edges must have shape (E, {order}), got {edges.shape}{_advice(edges.shape, order)}")
     if edges.size and edges.dtype.kind not in "iu":
         raise ValueError(f"edges must hold integers, got dtype {edges.dtype}")
     edges = np.ascontiguousarray(edges, dtype=np.int64)
@@ -278,6 +284,14 @@ def _edges(values: ArrayLike | None, n_nodes: int) -> NDArray[np.int64]:
                 f"edges of order {edges.shape[1]} join distinct nodes, got {edges[row].tolist()} at row {row}"
             )
     return edges
+
+
+def _advice(shape: tuple[int, ...], order: int) -> str:
+    if len(shape) != 2:
+        return ""
+    advice = ["transpose them"] if shape[0] == order else []
+    advice += [f"pass order={shape[1]} if {shape[1]} nodes meet in an interaction"] if shape[1] > 1 else []
+    return ": " + ", or ".join(advice) if advice else ""
 
 
 def _node_weight(values: ArrayLike, n_nodes: int) -> NDArray[np.floating[Any]]:

@@ -187,11 +187,11 @@ def test_bad_parameters_are_refused(learner, message):
 def test_graphs_without_edges_stand_beside_others(name, order):
     rng = np.random.default_rng(0)
     edges = [np.arange(order), np.arange(order)[::-1] + 1]
-    X = [Graph(rng.normal(size=(4, 2)), edges, rng.normal(size=(2, 3))) for _ in range(3)]
+    X = [Graph(rng.normal(size=(4, 2)), edges, rng.normal(size=(2, 3)), order=order) for _ in range(3)]
     X += [Graph(rng.normal(size=(2, 2))), Graph(np.zeros((0, 2)))]
     Y = [rng.integers(0, 3, x.n_nodes) for x in X]
     # The same graphs, whose edge features have the width of the others.
-    wide = [x if x.n_edges else Graph(x.node_features, np.zeros((0, order)), np.zeros((0, 3))) for x in X]
+    wide = [x if x.n_edges else Graph(x.node_features, None, np.zeros((0, 3)), order=order) for x in X]
     learner = LEARNERS[name](1.0, inference="exact").fit(X, Y)
     assert learner.objective_ == pytest.approx(objective(learner, X, Y, 1.0), rel=1e-6)
     assert learner.objective_ == LEARNERS[name](1.0, inference="exact").fit(wide, Y).objective_

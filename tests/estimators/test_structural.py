@@ -383,7 +383,7 @@ def test_interactions_of_third_order():
         triples = np.array([[0, 1, 2], [3, 4, 5]])
         parity = 2.0 * (y[triples].sum(axis=1) % 2) - 1.0
         hints = (2.0 * y - 1.0)[:, None] * np.array([1, 1, 0, 1, 1, 0])[:, None]
-        X.append(Graph(hints, triples, parity[:, None]))
+        X.append(Graph(hints, triples, parity[:, None], order=3))
         Y.append(y)
     svm = StructuralSVM((), (), C=100.0, learning_rate=0.05, max_iter=15).fit(X, Y)
     assert svm.order_ == 3
