@@ -44,6 +44,7 @@ class Factor(nn.Module):
     symmetric : bool
         Whether the value must not depend on the order of the nodes; then only ½L(L+1) outputs of an edge are learned.
     bias : bool
+        Whether layers have one; a factor without features keeps that of its output all the same.
     dropout : float
         Share of the hidden units dropped in training.
     generator : torch.Generator
@@ -82,7 +83,7 @@ class Factor(nn.Module):
         self.register_buffer("entries", _symmetric_entries(n_labels, order) if symmetric else None, persistent=False)
         n_outputs = n_labels**order if self.entries is None else int(self.entries.max()) + 1
         self.weight = nn.Parameter(torch.zeros(n_outputs, sizes[-1]))
-        self.bias = nn.Parameter(torch.zeros(n_outputs)) if bias else None
+        self.bias = nn.Parameter(torch.zeros(n_outputs)) if bias or n_features == 0 else None
 
     def forward(self, features: Tensor) -> Tensor:
         """Values (N, L^order), the label of the last node running fastest."""

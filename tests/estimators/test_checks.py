@@ -62,6 +62,16 @@ def test_graphs_without_nodes_are_fine(kind):
     assert len(kind(max_iter=100).fit(X, Y).predict(X)[-1]) == 0
 
 
+@pytest.mark.parametrize("kind", [k for k in ESTIMATORS if k is not UnaryClassifier], ids=lambda kind: kind.__name__)
+def test_interactions_stay_without_bias_and_edge_features(kind):
+    X, Y = make_chains(12, 5, 3, noise=0.5)
+    model = kind(bias=False, max_iter=100).fit(X, Y).model_
+    assert model.unary.bias is None
+    assert model.interaction.bias.abs().max() > 0.05
+    featured = [Graph(x.node_features, x.edges, np.ones((4, 1))) for x in X]
+    assert kind(bias=False, max_iter=100).fit(featured, Y).model_.interaction.bias is None
+
+
 def test_a_perceptron_has_no_margin_to_weigh():
     assert "class_weight" not in StructuredPerceptron().get_params()
     X, Y = make_chains(6, 5, 3, noise=0.5)

@@ -51,6 +51,16 @@ def test_learners_meet_at_one_optimum(name, seed, C):
     assert optimum(seed, C) * (1 - 1e-6) <= learner.objective_ <= optimum(seed, C) * (1 + 5e-4)
 
 
+@pytest.mark.parametrize("name", LEARNERS)
+def test_learners_meet_without_bias(name):
+    """A table without features is the same as a weight for a feature that is always 1."""
+    X, Y = make_chains(12, 4, 3)
+    learner = LEARNERS[name](1.0, bias=False).fit(X, Y)
+    assert learner.objective_ == pytest.approx(objective(learner, X, Y, 1.0), rel=1e-6)
+    featured = [Graph(x.node_features, x.edges, np.ones((3, 1))) for x in X]
+    assert learner.objective_ == pytest.approx(LEARNERS[name](1.0, bias=False).fit(featured, Y).objective_, rel=5e-4)
+
+
 def test_subgradient_descent_meets_them():
     X, Y = make_chains(12, 4, 3, random_state=0)
     svm = StructuralSVM((), (), C=1.0, optimizer="sgd", schedule="inverse", learning_rate=1.0, momentum=0.0,

@@ -37,7 +37,8 @@ class StructuralSVM(GradientEstimator):
     dropout : float
         Share of the hidden units dropped in training.
     bias : bool
-        Whether layers have one; it is regularised like all else.
+        Whether layers have one; it is regularised like all else. Without edge features the interactions are one table,
+        their bias, which stays in any case.
     unary, interaction : nn.Module
         Used, as copies, in place of the factors described above.
     n_labels : int

@@ -118,10 +118,8 @@ class LinearProblem:
         return [vector[place].reshape(shape) for place, shape in self.places]
 
     def _views(self, vector: NDArray[np.float64]) -> list[tuple[NDArray[np.float64], NDArray[np.float64] | None]]:
-        parts = self._split(vector)
-        if self.parts[0].bias is None:
-            return [(weight, None) for weight in parts]
-        return list(zip(parts[::2], parts[1::2], strict=True))
+        parts = iter(self._split(vector))
+        return [(next(parts), None if part.bias is None else next(parts)) for part in self.parts]
 
     def _differences(
         self, sample: Sample, Z: NDArray[np.int64]
@@ -142,8 +140,9 @@ class LinearProblem:
         unary = sample.node_features @ weight.T + sample.costs[:, None]
         unary[np.arange(len(unary)), sample.y] -= sample.costs
         interaction = sample.edge_features @ edge_weight.T
-        if bias is not None and edge_bias is not None:
+        if bias is not None:
             unary += bias
+        if edge_bias is not None:
             interaction += edge_bias
         tables = interaction.reshape((len(interaction),) + (n_labels,) * order)
         ends = np.array([0, len(unary)]), np.array([0, len(tables)])
