@@ -7,6 +7,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 import torch
+from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
@@ -59,6 +60,22 @@ def test_learners_meet_without_bias(name):
     assert learner.objective_ == pytest.approx(objective(learner, X, Y, 1.0), rel=1e-6)
     featured = [Graph(x.node_features, x.edges, np.ones((3, 1))) for x in X]
     assert learner.objective_ == pytest.approx(LEARNERS[name](1.0, bias=False).fit(featured, Y).objective_, rel=5e-4)
+
+
+def test_n_slack_converges_on_classes_in_order():
+    """Iris comes class by class, unscaled: each class undoes what w has learnt from the last."""
+    features, labels = load_iris(return_X_y=True)
+    X, Y = [Graph(row[None]) for row in features], labels[:, None]
+    n_slack, one_slack = CuttingPlaneSVM(30.0).fit(X, Y), CuttingPlaneSVM(30.0, slack="1").fit(X, Y)
+    assert n_slack.converged_
+    assert n_slack.objective_ == pytest.approx(one_slack.objective_, rel=1e-3)
+
+
+def test_n_slack_converges_on_long_chains():
+    X, Y = make_chains(20, 12, 5)
+    n_slack, one_slack = CuttingPlaneSVM(30.0, max_iter=40).fit(X, Y), CuttingPlaneSVM(30.0, slack="1").fit(X, Y)
+    assert n_slack.converged_
+    assert n_slack.objective_ == pytest.approx(one_slack.objective_, rel=1e-3)
 
 
 def test_subgradient_descent_meets_them():
