@@ -71,6 +71,16 @@ def test_bad_graphs_are_refused(arguments, message):
         Graph(**{"node_features": np.ones((3, 2)), **arguments})
 
 
+@pytest.mark.parametrize("name", ["node_features", "edge_features", "node_weight"])
+def test_outputs_of_a_network_are_refused(name):
+    arguments = {"node_features": torch.ones(2, 1), "edge_features": torch.ones(1, 1), "node_weight": torch.ones(2)}
+    arguments[name] = torch.nn.Parameter(arguments[name])
+    with pytest.raises(ValueError, match=f"{name} requires grad, but a Graph holds data .* or pass it detached"):
+        Graph(edges=[[0, 1]], **arguments)
+    arguments[name] = arguments[name].detach()
+    assert Graph(edges=[[0, 1]], **arguments).n_edges == 1
+
+
 def test_higher_order_is_asked_for_and_kept():
     graph = Graph(np.eye(4), [[0, 1, 2], [1, 2, 3]], order=3)
     assert graph.order == graph.with_node_features(np.ones((4, 1))).order == 3

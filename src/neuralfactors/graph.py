@@ -305,7 +305,12 @@ def _node_weight(values: ArrayLike, n_nodes: int) -> NDArray[np.floating[Any]]:
 
 def _as_numpy(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, Tensor):
-        values = values.detach().cpu()
+        if values.requires_grad:
+            raise ValueError(
+                f"{name} requires grad, but a Graph holds data and would cut it off from what made it: put the network "
+                "into the model (StructuralSVM(unary=...)), make Potentials from its output, or pass it detached"
+            )
+        values = values.cpu()
         values = values.float() if values.dtype == torch.bfloat16 else values  # numpy has no bfloat16
     try:
         return np.asarray(values)
