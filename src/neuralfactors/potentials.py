@@ -70,9 +70,13 @@ class Potentials:
 
     def score(self, y: Tensor) -> Tensor:
         """Compatibility g(x, y) of every graph (G,): the sum of the factor values that `y` (V,) selects."""
-        nodes = self.unary.gather(1, y[:, None])[:, 0]
-        edges = self.interaction.flatten(1).gather(1, joint_labels(y, self.edges, self.n_labels)[:, None])[:, 0]
+        nodes, edges = self.selected(y)
         return self._sum(_to_summands(nodes), _to_summands(edges))
+
+    def selected(self, y: Tensor) -> tuple[Tensor, Tensor]:
+        """The factor values that `y` (V,) selects: those of the nodes (V,) and of the interactions (E,)."""
+        joint = joint_labels(y, self.edges, self.n_labels)
+        return self.unary.gather(1, y[:, None])[:, 0], self.interaction.flatten(1).gather(1, joint[:, None])[:, 0]
 
     def contrast(self, z: Tensor, y: Tensor) -> Tensor:
         """g(x, z) − g(x, y) of every graph (G,), summed over the rows that differ, so that nothing large cancels."""

@@ -365,6 +365,23 @@ def test_bad_validation_data_are_refused_before_training(chains):
     assert not epochs
 
 
+class Masked(nn.Linear):
+    """Scores of labels, the last of which is allowed at no node whose first feature is positive."""
+
+    def forward(self, features):
+        forbidden = nn.functional.one_hot(torch.tensor(self.out_features - 1)) * (features[:, :1] > 0)
+        return super().forward(features).masked_fill(forbidden.bool(), -torch.inf)
+
+
+def test_forbidden_true_labels_are_refused_in_training():
+    features = [np.array([[1.0], [-1.0]]), np.array([[-1.0], [1.0]])]
+    X = [Graph(rows, [[0, 1]]) for rows in features]
+    svm = StructuralSVM(unary=Masked(1, 2), max_iter=2)
+    assert np.isfinite(svm.fit(X, [[0, 1], [1, 0]]).history_[-1]["objective"])
+    with pytest.raises(ValueError, match="node 1 of graph 0 in the batch has true label 1, which a potential of −inf"):
+        svm.set_params(batch_size=1).fit(X, [[0, 1], [1, 1]])
+
+
 def test_every_method_of_inference_serves():
     X, Y = make_grids(3, 3)
     scores = {}

@@ -1,5 +1,7 @@
 """The structured hinge against enumeration and gradcheck; void nodes, weights, reports and refusals."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
@@ -90,8 +92,28 @@ def test_given_labels_stay_where_no_completion_is_allowed():
     table = torch.full((1, 2, 2), -torch.inf)
     potentials = Potentials(torch.tensor([[0.0, 5.0], [0.0, 0.0], [0.0, 5.0]]), table, torch.tensor([[0, 1]]))
     y = torch.tensor([0, -1, 0])
-    found = violation(potentials, y, node_costs(y), Decoder(), void="complete")
-    assert found.y[[0, 2]].tolist() == [0, 0]
+    with pytest.raises(ValueError, match=r"edge 0 of graph 0 in the batch has true label \[0, \d\], which"):
+        violation(potentials, y, node_costs(y), Decoder(), void="complete")
+
+
+@pytest.mark.parametrize("void", ["drop", "complete"])
+@pytest.mark.parametrize("kind", [StructuredHingeLoss, StructuredPerceptronLoss])
+def test_forbidden_true_labels_are_refused(kind, void):
+    potentials, _ = random_potentials(0)
+    y = torch.tensor([-1, 0, 1, 0, 1, 2, -1])
+    unary, interaction, edge = potentials.unary.clone(), potentials.interaction.clone(), len(potentials.edges) - 2
+    loss = kind(void=void)
+    unary[[0, 6], 0], unary[1, 1] = -torch.inf, -torch.inf
+    assert torch.isfinite(loss(replace(potentials, unary=unary), y))
+    unary[5, 2] = -torch.inf
+    message = "which a potential of −inf forbids: allow it, or make it void"
+    with pytest.raises(ValueError, match=f"node 2 of graph 1 in the batch has true label 2, {message}"):
+        loss(replace(potentials, unary=unary), y)
+    i, j = potentials.edges[edge].tolist()
+    interaction[edge, y[i], y[j]] = -torch.inf
+    where = f"edge {edge - int(potentials.edge_ptr[1])} of graph 1 in the batch has true label"
+    with pytest.raises(ValueError, match=rf"{where} \[{y[i]}, {y[j]}\], {message}"):
+        loss(replace(potentials, interaction=interaction), y)
 
 
 def test_reductions():

@@ -63,13 +63,14 @@ def violation(
     full = bool(labelled.all())
     with torch.no_grad():
         if not full and void == "complete":
-            # Where no completion is allowed, inference keeps to the given labels no more.
+            # Where no completion is allowed, inference keeps to the given labels no more; `check_allowed` names them.
             y = torch.where(labelled, y, decoder(clamp_labelled(potentials, y)).labels)
     if not full and void == "drop":
         potentials, y = potentials.masked(labelled), y.clamp_min(0)
     with torch.no_grad():
         decoded = decoder(loss_augment(potentials, y, costs) if augment else potentials)
         z = decoded.labels if full or void == "complete" else torch.where(labelled, decoded.labels, y)
+        check_allowed(potentials, y)
     value = potentials.contrast(z, y)
     if augment:
         value = value + hamming(y, z, costs.to(value.dtype), potentials.node_graph, potentials.n_graphs)
@@ -192,6 +193,21 @@ def check_y(y: Tensor, potentials: Potentials) -> None:
     if len(y) and (int(y.min()) < -1 or int(y.max()) >= potentials.n_labels):
         low, high = int(y.min()), int(y.max())
         raise ValueError(f"y must hold labels from 0 to {potentials.n_labels - 1}, or -1 for void; got {low} to {high}")
+
+
+def check_allowed(potentials: Potentials, y: Tensor) -> None:
+    """Refuse labels `y` (V,) that a potential of −inf forbids: the loss would be infinite."""
+    places = ("node", "edge"), potentials.selected(y), (potentials.node_ptr, potentials.edge_ptr)
+    for what, values, pointers in zip(*places, strict=True):
+        rows = torch.nonzero(values == -torch.inf)[:, 0].cpu()
+        if len(rows):
+            row = int(rows[0])
+            graph = int(torch.searchsorted(pointers, row, right=True)) - 1
+            labels = y[row if what == "node" else potentials.edges[row]].tolist()
+            raise ValueError(
+                f"{what} {row - int(pointers[graph])} of graph {graph} in the batch has true label {labels}, "
+                "which a potential of −inf forbids: allow it, or make it void (−1)"
+            )
 
 
 def check_node_weight(node_weight: Tensor | None, n_nodes: int) -> None:
