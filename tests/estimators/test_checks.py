@@ -72,6 +72,35 @@ def test_interactions_stay_without_bias_and_edge_features(kind):
     assert kind(bias=False, max_iter=100).fit(featured, Y).model_.interaction.bias is None
 
 
+MARK = "Y holds 255, often a mark for void: use −1 for void nodes, or fit with n_labels=256 if it is a class"
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_a_mark_for_void_is_not_taken_for_a_class(kind):
+    X, Y = make_chains(6, 5, 2, noise=0.5)
+    marked = [*Y[:-1], np.array([0, 1, 255, 1, 0])]
+    with pytest.raises(ValueError, match=MARK):
+        kind(max_iter=50).fit(X, marked)
+    estimator = kind(max_iter=50).fit(X, Y)
+    with pytest.raises(ValueError, match=MARK):
+        estimator.score(X, marked)
+
+
+def test_label_255_may_be_a_class():
+    X, Y = [Graph(np.ones((256, 1)))], [np.arange(256)]
+    assert UnaryClassifier(max_iter=1).fit(X, Y).n_labels_ == 256
+    few = [Graph(np.ones((2, 1)))], [[0, 255]]
+    classifier = UnaryClassifier(max_iter=1, n_labels=256, warm_start=True).fit(*few, validation=few)
+    assert classifier.set_params(n_labels=None).fit(*few).partial_fit(*few).n_labels_ == 256
+    assert classifier.score(*few) >= 0
+
+
+def test_validation_data_may_not_hold_a_mark_for_void():
+    X, Y = make_chains(6, 5, 2, noise=0.5)
+    with pytest.raises(ValueError, match=f"validation data: {MARK}"):
+        StructuralSVM().fit(X, Y, validation=(X[:1], [[0, 1, 255, 1, 0]]))
+
+
 def test_a_perceptron_has_no_margin_to_weigh():
     assert "class_weight" not in StructuredPerceptron().get_params()
     X, Y = make_chains(6, 5, 3, noise=0.5)

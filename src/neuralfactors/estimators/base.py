@@ -17,7 +17,7 @@ from neuralfactors.factors import Factor, FactorModel
 from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
 from neuralfactors.learning.decode import Decoder
-from neuralfactors.learning.samples import Samples, check_pairs, check_sequence
+from neuralfactors.learning.samples import Samples, check_pairs, check_sequence, check_void_mark
 from neuralfactors.persistence import load_model, save_model
 from neuralfactors.potentials import Potentials
 
@@ -73,12 +73,14 @@ class StructuredEstimator(BaseEstimator):
     def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
         """Share of the labelled nodes that are predicted right, by their weight where graphs have `node_weight`."""
         X, Y = check_pairs(X, Y)
-        right = total = 0.0
+        labels, right, total = [], 0.0, 0.0
         for n, y_pred in enumerate(self.predict(X)):
             y, weight = check_labels(Y[n], X[n].n_nodes, f"Y[{n}]"), X[n].node_weight
             counted = (y >= 0) if weight is None else np.where(y >= 0, weight, 0.0)
             right += float((counted * (y_pred == y)).sum())
             total += float(counted.sum())
+            labels.append(y)
+        check_void_mark(labels, self.n_labels_)
         return right / total if total else float("nan")
 
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -124,7 +124,8 @@ class GradientEstimator(StructuredEstimator):
         self, X: Sequence[Graph], Y: Sequence[ArrayLike], settings: Settings, n_labels: int | None, continuing: bool
     ) -> Samples:
         """The samples, which must fit the model if there is one to continue."""
-        samples = Samples.check(X, Y, n_labels, drop_void=settings.void == "drop")
+        known = self.n_labels_ if continuing else 0
+        samples = Samples.check(X, Y, n_labels, known=known, drop_void=settings.void == "drop")
         if not continuing:
             return samples
         self._check_description()
@@ -217,7 +218,7 @@ def _check_validation(validation: Validation, samples: Samples) -> Validation:
     if not isinstance(validation, (tuple, list)) or len(validation) != 2:
         raise ValueError(f"validation must be a pair (X, Y) of graphs and labels, got {type(validation).__name__}")
     try:
-        held = Samples.check(*validation)
+        held = Samples.check(*validation, known=samples.n_labels)
     except ValueError as error:
         raise ValueError(f"validation data: {error}") from error
     names = {"n_node_features": "node features"}

@@ -17,6 +17,7 @@ from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
 # Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking
 # the kernel for fresh pages, and which keeps memory independent of the number of graphs.
 CHUNK_ENTRIES = 6 * 2**20
+USUAL_VOID = 255  # what label maps of 8 bits tend to hold where there is no class; here it is a label like any other
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,25 @@ class Samples:
 
     @classmethod
     def check(
-        cls, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None, *, drop_void: bool = True
+        cls,
+        X: Sequence[Graph],
+        Y: Sequence[ArrayLike],
+        n_labels: int | None = None,
+        *,
+        known: int = 0,
+        drop_void: bool = True,
     ) -> Samples:
-        """The samples, refused with a sentence that names the graph where X and Y do not fit each other."""
+        """The samples, refused with a sentence that names the graph where X and Y do not fit each other.
+
+        `known` is the number of labels in other data, from which a model has been or is being learned; 0: none yet.
+        """
         X, Y = check_pairs(X, Y)
         n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))
         labels = [check_labels(Y[n], X[n].n_nodes, f"Y[{n}]") for n in range(len(X))]
         highest = max((int(y.max()) for y in labels if y.size), default=-1)
         if highest < 0:
             raise ValueError("Y must label at least one node, but all nodes are void (-1)")
+        check_void_mark(labels, n_labels or known)
         if n_labels is None:
             n_labels = highest + 1
         if highest >= n_labels:
@@ -128,6 +139,16 @@ def check_pairs(X: Any, Y: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     if len(X) != len(Y):
         raise ValueError(f"Y needs one label vector per graph: expected {len(X)}, got {len(Y)}")
     return X, Y
+
+
+def check_void_mark(labels: Sequence[NDArray[np.int64]], known: int) -> None:
+    """Refuse a label 255 that seems to mark void, which is −1 here: few others occur, and fewer than 256 are known."""
+    present = np.unique(np.concatenate([*labels, np.zeros(0, np.int64)]))
+    if known <= USUAL_VOID == present.max(initial=-1) and len(present) <= USUAL_VOID // 2:
+        raise ValueError(
+            f"Y holds {USUAL_VOID}, often a mark for void: use −1 for void nodes, "
+            f"or fit with n_labels={USUAL_VOID + 1} if it is a class"
+        )
 
 
 def digest(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> str:

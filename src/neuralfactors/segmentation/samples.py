@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets.classes import VOID, VOID_NAMES, ClassEntry, Classes
+from neuralfactors.learning.samples import USUAL_VOID
 from neuralfactors.vision.regions import check_image
-
-USUAL_VOID = 255  # what label maps of 8 bits tend to hold where there is no class; here it is a label like any other
 
 
 class LabelledImage(Protocol):
