@@ -1,5 +1,7 @@
 """scikit-learn's own checks that need no data, called by name, for every estimator."""
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.base import clone
@@ -70,6 +72,19 @@ def test_interactions_stay_without_bias_and_edge_features(kind):
     assert model.interaction.bias.abs().max() > 0.05
     featured = [Graph(x.node_features, x.edges, np.ones((4, 1))) for x in X]
     assert kind(bias=False, max_iter=100).fit(featured, Y).model_.interaction.bias is None
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
+def test_labels_of_plus_and_minus_one_are_warned_of(kind):
+    X, Y = make_chains(6, 5, 2, noise=0.5)
+    with pytest.warns(UserWarning, match="Y holds −1 and 1 only, and −1 means void: number the classes from 0 if"):
+        kind(max_iter=50).fit(X, [2 * y - 1 for y in Y])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kind(max_iter=50).fit(X, [*Y[:-1], np.full(5, -1)])
+        estimator = kind(max_iter=50, n_labels=3).fit(X, [2 * y - 1 for y in Y])  # there are others: −1 is void
+        if hasattr(kind, "partial_fit"):
+            estimator.set_params(n_labels=None).partial_fit(X[:1], [[1, 1, -1, -1, 1]])
 
 
 MARK = "Y holds 255, often a mark for void: use −1 for void nodes, or fit with n_labels=256 if it is a class"

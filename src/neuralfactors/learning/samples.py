@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
+from neuralfactors.graph import VOID, Graph, GraphBatch, check_agreement, check_labels
 
 # Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking
 # the kernel for fresh pages, and which keeps memory independent of the number of graphs.
@@ -52,7 +53,12 @@ class Samples:
         highest = max((int(y.max()) for y in labels if y.size), default=-1)
         if highest < 0:
             raise ValueError("Y must label at least one node, but all nodes are void (-1)")
-        check_void_mark(labels, n_labels or known)
+        present = check_void_mark(labels, n_labels or known)
+        if len(present) == 2 and present[0] == VOID and not known and (n_labels or 2) <= 2:
+            warnings.warn(
+                f"Y holds −1 and {highest} only, and −1 means void: number the classes from 0 if it is meant as one",
+                stacklevel=3,
+            )
         if n_labels is None:
             n_labels = highest + 1
         if highest >= n_labels:
@@ -141,14 +147,15 @@ def check_pairs(X: Any, Y: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     return X, Y
 
 
-def check_void_mark(labels: Sequence[NDArray[np.int64]], known: int) -> None:
-    """Refuse a label 255 that seems to mark void, which is −1 here: few others occur, and fewer than 256 are known."""
+def check_void_mark(labels: Sequence[NDArray[np.int64]], known: int) -> NDArray[np.int64]:
+    """The labels that occur, sorted; refused where 255 seems to mark void: few occur, and fewer than 256 are known."""
     present = np.unique(np.concatenate([*labels, np.zeros(0, np.int64)]))
     if known <= USUAL_VOID == present.max(initial=-1) and len(present) <= USUAL_VOID // 2:
         raise ValueError(
             f"Y holds {USUAL_VOID}, often a mark for void: use −1 for void nodes, "
             f"or fit with n_labels={USUAL_VOID + 1} if it is a class"
         )
+    return present
 
 
 def digest(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> str:
