@@ -1,5 +1,6 @@
 """Graphs and batches: what is accepted, what is refused and in which words, and other libraries' graphs."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import networkx
@@ -112,6 +113,13 @@ def test_batch_of_graphs_without_edges():
     batch = GraphBatch.from_graphs([Graph(np.ones((1, 2))), Graph(np.ones((2, 2)))])
     assert batch.edges.shape == (0, 2)
     assert batch.edge_ptr.tolist() == [0, 0, 0]
+
+
+def test_a_batch_refuses_transposed_edges():
+    batch = GraphBatch.from_graphs([path(4)])
+    message = r"one row per interaction, got shapes \(2, 3\) and \(3, 1\): transpose edges"
+    with pytest.raises(ValueError, match=message):
+        replace(batch, edges=batch.edges.t())
 
 
 def test_batch_fills_in_missing_node_weights():

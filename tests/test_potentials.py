@@ -106,6 +106,14 @@ def test_masked_leaves_out_nodes_and_the_edges_that_touch_them():
     [
         ({"unary": torch.zeros(2)}, r"unary must have shape \(V, L\), got \(2,\)"),
         ({"interaction": torch.zeros(1, 3, 2)}, r"interaction must have shape \(1, 3, 3\), got \(1, 3, 2\)"),
+        (
+            {"edges": torch.tensor([[0], [1]])},
+            r"edges must have shape \(1, 2\) for this interaction, got \(2, 1\): transpose them",
+        ),
+        (
+            {"edges": torch.tensor([[0, 0, 0], [1, 1, 1]]), "interaction": torch.zeros(3, 3, 3)},
+            r"edges must have shape \(3, 2\) for this interaction, got \(2, 3\): transpose them",
+        ),
         ({"edges": torch.tensor([[0, 1]], dtype=torch.int32)}, r"edges must be int64 of shape .*, got torch.int32"),
         (
             {"node_ptr": torch.tensor([0, 1])},

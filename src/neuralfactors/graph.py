@@ -164,6 +164,12 @@ class GraphBatch(_Counted):
     edge_ptr: Tensor  # (G + 1,) int64, on the CPU
     node_weight: Tensor | None = None  # (V,)
 
+    def __post_init__(self) -> None:
+        if len(self.edges) != len(self.edge_features):
+            shapes = f"{tuple(self.edges.shape)} and {tuple(self.edge_features.shape)}"
+            advice = ": transpose edges" if self.edges.shape == (2, len(self.edge_features)) else ""
+            raise ValueError(f"edges and edge_features need one row per interaction, got shapes {shapes}{advice}")
+
     @classmethod
     def from_graphs(cls, graphs: Iterable[Graph], dtype: torch.dtype = torch.float32) -> GraphBatch:
         """The batch of `graphs`, which must agree in their numbers of features and in the order of their edges.

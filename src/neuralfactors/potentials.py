@@ -36,6 +36,9 @@ class Potentials:
             got = f"{self.edges.dtype} of shape {tuple(self.edges.shape)}"
             raise ValueError(f"edges must be int64 of shape (E, 2), or (E, Q) for order Q, got {got}")
         expected = (n_edges,) + (n_labels,) * self.edges.shape[1]
+        rows = (*self.interaction.shape[:1], self.interaction.ndim - 1)
+        if rows != self.edges.shape == rows[::-1]:
+            raise ValueError(f"edges must have shape {rows} for this interaction, got {rows[::-1]}: transpose them")
         if self.interaction.shape != expected:
             raise ValueError(f"interaction must have shape {expected}, got {tuple(self.interaction.shape)}")
         if self.node_ptr is None:
