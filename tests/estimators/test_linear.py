@@ -166,6 +166,13 @@ def test_proved_gaps_hold():
             assert objective(svm, X, Y, 1.0) <= least * (1 + 1.1e-3)
 
 
+def test_frank_wolfe_records_the_passes_that_certify():
+    X, Y = make_chains(10, 4, 3)
+    with pytest.warns(ConvergenceWarning):
+        history = FrankWolfeSVM(30.0, tol=1e-9, max_iter=5, check_every=2).fit(X, Y).history_
+    assert [record["epoch"] for record in history] == [2, 4, 5]
+
+
 def test_seconds_are_those_of_each_pass():
     start = perf_counter()
     history = CuttingPlaneSVM(10.0).fit(*make_chains(10, 4, 3)).history_

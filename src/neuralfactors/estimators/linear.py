@@ -170,8 +170,11 @@ class FrankWolfeSVM(ConvexEstimator):
 
     Attributes
     ----------
-    objective_, converged_, history_
+    objective_, converged_
         As in `CuttingPlaneSVM`.
+    history_ : list of dict
+        A record every `check_every` passes, and of the last one; `epoch` is the pass. Its entries are those of
+        `CuttingPlaneSVM`.
 
     Examples
     --------

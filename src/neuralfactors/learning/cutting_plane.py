@@ -17,7 +17,7 @@ from neuralfactors.learning.working_set import WorkingSets
 
 @dataclass
 class ConvexRun:
-    """Outcome of a solver that knows its duality gap: the best weights seen and a record of every pass.
+    """Outcome of a solver that knows its duality gap: the best weights seen and a record of every certified pass.
 
     Where inference is approximate it may miss a more violated labelling. The objective that it sees is then too low by
     at most its own gap, which therefore counts in the duality gap.
