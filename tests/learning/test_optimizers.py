@@ -44,6 +44,28 @@ def test_weights_that_only_the_regulariser_moves_never_become_denormal():
     assert torch.count_nonzero(svm.model_.interaction.hidden[0].weight) == 0  # halved 135 times: 1e-41 of what it was
 
 
+ADAPTIVE = ["adam", "adamw", "rmsprop", "adagrad"]
+
+
+@pytest.mark.parametrize("optimizer", ADAPTIVE)
+def test_the_regulariser_alone_takes_gradient_steps(optimizer):
+    """No loss reaches the hidden weights in the first step: they shrink by a share at most, and keep their signs."""
+    X, Y = make_chains(6, 4, 2)
+    rate = {"learning_rate": 0.04, "schedule": "constant", "batch_size": None, "max_iter": 1, "keep": "last"}
+    start = StructuralSVM((8,), (), optimizer="sgd", **{**rate, "learning_rate": 1e-12}).fit(X, Y)
+    svm = StructuralSVM((8,), (), optimizer=optimizer, **rate).fit(X, Y)
+    before, after = start.model_.unary.hidden[0].weight.detach(), svm.model_.unary.hidden[0].weight.detach()
+    share = 1 - after / before
+    assert share.min() > 0
+    assert share.max() < 0.04
+
+
+def test_adamw_adds_no_decay_to_that_of_the_objective():
+    X, Y = make_chains(6, 4, 2)
+    adam, adamw = (StructuralSVM((8,), (), optimizer=name, max_iter=3).fit(X, Y) for name in ("adam", "adamw"))
+    torch.testing.assert_close(adam.model_.state_dict(), adamw.model_.state_dict())
+
+
 @pytest.mark.parametrize(
     "model",
     [

@@ -19,7 +19,17 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "rmsprop": torch.optim.RMSprop,
     "adagrad": torch.optim.Adagrad,
 }
-FUSED = ("sgd", "adam", "adamw")  # one pass over the parameters instead of several
+# The gradient they are given is θ + C/N Σ g of Eq. (6), so that it needs no decay of theirs. Divided by √v alone, it
+# would move a weight by the whole rate where only the regulariser acts: in the first step all hidden weights, as the
+# output layer is zero. ε = 1, the curvature of that regulariser, makes it a plain gradient step there.
+FUSED = {"fused": True}  # one pass over the parameters instead of several
+OPTIONS: dict[str, dict[str, Any]] = {
+    "sgd": FUSED,
+    "adam": {"eps": 1.0, **FUSED},
+    "adamw": {"eps": 1.0, "weight_decay": 0.0, **FUSED},
+    "rmsprop": {"eps": 1.0},
+    "adagrad": {"eps": 1.0},
+}
 SCHEDULES = ("inverse", "constant", "cosine")
 DUST = 1e-20  # parameters smaller than this are nothing
 HUGE = 1e15  # beyond it, sums of products overflow float32
@@ -33,8 +43,7 @@ def make_optimizer(optimizer: str | MakeOptimizer, groups: Groups) -> torch.opti
         raise ValueError(f"optimizer must be one of {sorted(OPTIMIZERS)} or a callable, got {optimizer!r}")
     if optimizer not in ("sgd", "rmsprop"):
         groups = [{key: value for key, value in group.items() if key != "momentum"} for group in groups]
-    fused = {"fused": True} if optimizer in FUSED else {}
-    return OPTIMIZERS[optimizer](groups, **fused)
+    return OPTIMIZERS[optimizer](groups, **OPTIONS[optimizer])
 
 
 def learning_rate_factor(schedule: str, t: float, t0: float, max_iter: int) -> float:
