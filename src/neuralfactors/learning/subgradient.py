@@ -171,22 +171,22 @@ class Trainer:
             self.progress.done = self._agree(stop or self._stale()) or self.epoch >= self.settings.max_iter
             if after_epoch is not None:
                 after_epoch(self)
+        self._judge_last(samples)
         self.finish()
 
     def run_epoch(self, samples: Samples, evaluate: Callable[[], float] | None = None) -> Record:
         """Pass once over all graphs; the record of that pass."""
-        start = [parameter.detach().clone() for parameter in self.parameters] if self._exact else None
+        batches = self._batches(len(samples))
+        # With one step an epoch, the sums are those of the parameters at its start: the objective itself. With more,
+        # the parameters move meanwhile, and the sums are an estimate for those at its end.
+        start = [parameter.detach().clone() for parameter in self.parameters] if len(batches) == 1 else None
         totals = Totals()
         regulariser = self.regulariser()
-        batches = self._batches(len(samples))
-        with torch.random.fork_rng(devices=[]), training(self.model):
-            torch.manual_seed(int(np.random.SeedSequence([self.settings.seed, self.epoch]).generate_state(1)[0]))
+        with self._seeded(), training(self.model):
             for k, batch in enumerate(batches):
                 self.step(samples, batch, 1.0 + self.epoch + k / len(batches), totals)
-        numbers = totals.numbers()
-        self.ranks.sum_([numbers])
-        totals.replace(numbers)
-        if not self._exact:
+        self._sum_over_ranks(totals)
+        if start is None:
             regulariser = self.regulariser()
         self.progress.epoch += 1
         accuracy = self._evaluate(evaluate)
@@ -196,8 +196,14 @@ class Trainer:
         return record
 
     def step(self, samples: Samples, indices: Sequence[int], t: float, totals: Totals) -> None:
-        """One update from the graphs of `indices`, whose gradients are summed chunk by chunk."""
+        """One update from the graphs of `indices`."""
         clock = Clock(totals.seconds)
+        self.differentiate(samples, indices, totals, clock)
+        self.update(len(indices), t)
+        clock.lap("update")
+
+    def differentiate(self, samples: Samples, indices: Sequence[int], totals: Totals, clock: Clock) -> None:
+        """Sum the gradients of the graphs of `indices` chunk by chunk."""
         self.optimizer.zero_grad(set_to_none=False)
         reference = self.parameters[0]
         for chunk in samples.chunks(self.ranks.share(indices)):
@@ -205,8 +211,6 @@ class Trainer:
             batch, y = batch.to(reference.device), y.to(reference.device)
             clock.lap("read")
             self.accumulate(batch, y, totals, clock)
-        self.update(len(indices), t)
-        clock.lap("update")
 
     def accumulate(self, batch: GraphBatch, y: Tensor, totals: Totals, clock: Clock) -> None:
         """Add the gradient of the loss, summed over the graphs of `batch`, to that of the parameters."""
@@ -258,11 +262,17 @@ class Trainer:
         elif self.average is not None:
             copy_values(self.average.values, self.parameters)
 
-    @property
-    def _exact(self) -> bool:
-        # With one step an epoch, the sums are those of the parameters at its start: the objective itself. With more,
-        # the parameters move meanwhile, and the sums are an estimate for those at its end.
-        return self.settings.batch_size is None
+    @contextmanager
+    def _seeded(self) -> Iterator[None]:
+        """Random numbers of this epoch alone; torch's own generator stays as it was."""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(np.random.SeedSequence([self.settings.seed, self.epoch]).generate_state(1)[0]))
+            yield
+
+    def _sum_over_ranks(self, totals: Totals) -> None:
+        numbers = totals.numbers()
+        self.ranks.sum_([numbers])
+        totals.replace(numbers)
 
     def _batches(self, n_graphs: int) -> list[Sequence[int]]:
         if self.settings.batch_size is None:
@@ -282,7 +292,21 @@ class Trainer:
         copy_values(values, self.parameters)
         return accuracy
 
+    def _judge_last(self, samples: Samples) -> None:
+        """Judge the iterate that a run of one step an epoch ends with, which no epoch begins with, by one more pass."""
+        by_objective = self.settings.keep == "objective" and self.average is None
+        if not by_objective or len(self._batches(len(samples))) > 1:
+            return
+        totals = Totals()
+        with self._seeded(), training(self.model):
+            self.differentiate(samples, range(len(samples)), totals, Clock(totals.seconds))
+        self._sum_over_ranks(totals)
+        record = make_record(self.epoch, totals, self.regulariser(), self.settings.C[0], None, self.settings.loss)
+        self._judge(record, None)
+
     def _judge(self, record: Record, start: list[Tensor] | None) -> None:
+        if start is not None and self.epoch == 1:
+            return  # the parameters that training began with are none of its iterates
         by_validation = self.settings.keep == "validation" and record["accuracy"] is not None
         value = -record["accuracy"] if by_validation else record["objective"]
         best = self.progress.best
