@@ -101,6 +101,20 @@ def test_another_optimiser_or_average_begins_anew(chains, changed):
     assert [record["epoch"] for record in svm.history_] == [1, 2]
 
 
+@pytest.mark.parametrize("averaging", ["uniform", "linear"])
+def test_partial_fit_shows_the_average_and_goes_on_from_the_iterate(chains, averaging):
+    options = {**FAST, "schedule": "constant", "keep": "last"}
+    whole = StructuralSVM((), (), averaging=averaging, **options).fit(*chains)
+    svm, plain = StructuralSVM((), (), averaging=averaging, **options), StructuralSVM((), (), **options)
+    for _ in range(FAST["max_iter"]):
+        svm.partial_fit(*chains).predict(chains[0])
+        plain.partial_fit(*chains)
+    assert torch.equal(parameters(svm), parameters(whole))
+    assert not torch.equal(parameters(svm), parameters(plain))
+    own = torch.cat([value.flatten() for value in svm.trainer_.own_values])
+    assert torch.equal(own, parameters(plain))
+
+
 def test_unfit_changes_are_refused(chains, fitted):
     with pytest.raises(ValueError, match="class_weight needs 3 entries"):
         fitted.set_params(class_weight=[1.0]).partial_fit(*chains)

@@ -80,7 +80,8 @@ class GradientEstimator(StructuredEstimator):
         A model from `fit` or from a file is trained further. In place of the schedule "cosine", which ends after
         `max_iter` epochs, the learning rate is constant. Parameters changed by `set_params` count from here on; those
         that describe the factors, which are made already, must be the same. The optimiser keeps its state; with another
-        `optimizer` or `averaging`, or a momentum where there was none, it and the average begin anew.
+        `optimizer` or `averaging`, or a momentum where there was none, it and the average begin anew. Where `averaging`
+        is set, the model has the average after every call, and the optimiser goes on from its own iterate.
         """
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
             raise ValueError(
@@ -100,6 +101,7 @@ class GradientEstimator(StructuredEstimator):
             self.trainer_.progress = Progress(epoch=len(history), history=history)
             self.history_ = history
         self.trainer_.run_epoch(samples)
+        self.trainer_.show_average()
         return self
 
     def _settings(self) -> Settings:

@@ -102,6 +102,7 @@ class Trainer:
         self.parameters = [parameter for group in self.groups for parameter in group["params"]]
         self.optimizer = make_optimizer(settings.optimizer, [dict(group) for group in self.groups])
         self.average = Average(settings.averaging, self.parameters) if settings.averaging else None
+        self.own_values: list[Tensor] | None = None  # the optimiser's iterate while the model shows the average
         self.best_values = [parameter.detach().clone() for parameter in self.parameters]
         self.best_buffers = [buffer.detach().clone() for buffer in self.buffers]
         self.progress = Progress()
@@ -176,6 +177,7 @@ class Trainer:
 
     def run_epoch(self, samples: Samples, evaluate: Callable[[], float] | None = None) -> Record:
         """Pass once over all graphs; the record of that pass."""
+        self._hide_average()
         batches = self._batches(len(samples))
         # With one step an epoch, the sums are those of the parameters at its start: the objective itself. With more,
         # the parameters move meanwhile, and the sums are an estimate for those at its end.
@@ -259,8 +261,19 @@ class Trainer:
         if self.settings.keep == "validation" or (self.settings.keep == "objective" and self.average is None):
             copy_values(self.best_values, self.parameters)
             copy_values(self.best_buffers, self.buffers)
-        elif self.average is not None:
+        else:
+            self.show_average()
+
+    def show_average(self) -> None:
+        """Put the average, if there is one, into the model; the next epoch goes on from the optimiser's own iterate."""
+        if self.average is not None:
+            self.own_values = [parameter.detach().clone() for parameter in self.parameters]
             copy_values(self.average.values, self.parameters)
+
+    def _hide_average(self) -> None:
+        if self.own_values is not None:
+            copy_values(self.own_values, self.parameters)
+            self.own_values = None
 
     @contextmanager
     def _seeded(self) -> Iterator[None]:
@@ -284,12 +297,9 @@ class Trainer:
     def _evaluate(self, evaluate: Callable[[], float] | None) -> float | None:
         if evaluate is None:
             return None
-        if self.average is None:
-            return evaluate()
-        values = [parameter.detach().clone() for parameter in self.parameters]
-        copy_values(self.average.values, self.parameters)
+        self.show_average()
         accuracy = evaluate()
-        copy_values(values, self.parameters)
+        self._hide_average()
         return accuracy
 
     def _judge_last(self, samples: Samples) -> None:
