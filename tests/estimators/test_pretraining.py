@@ -23,7 +23,7 @@ def test_it_is_the_training_of_a_unary_classifier(chains):
 
     def make(groups):  # called once for each of the two phases, with the parameters that it begins with
         begun.append(values(groups[0]["params"]))
-        return torch.optim.Adam([{"params": group["params"], "lr": group["lr"]} for group in groups], eps=1.0)
+        return torch.optim.Adam([{"params": group["params"], "lr": group["lr"]} for group in groups])
 
     alone = UnaryClassifier((5,), **{**FAST, "max_iter": 3}).fit(*chains)
     joint = StructuralSVM((5,), (5,), pretrain=3, optimizer=make, **FAST).fit(*chains)

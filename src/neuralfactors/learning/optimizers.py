@@ -19,17 +19,10 @@ OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
     "rmsprop": torch.optim.RMSprop,
     "adagrad": torch.optim.Adagrad,
 }
-# The gradient they are given is θ + C/N Σ g of Eq. (6), so that it needs no decay of theirs. Divided by √v alone, it
-# would move a weight by the whole rate where only the regulariser acts: in the first step all hidden weights, as the
-# output layer is zero. ε = 1, the curvature of that regulariser, makes it a plain gradient step there.
+# The gradient they are given is θ + C/N Σ g of Eq. (6), so that it needs no decay of theirs.
 FUSED = {"fused": True}  # one pass over the parameters instead of several
-OPTIONS: dict[str, dict[str, Any]] = {
-    "sgd": FUSED,
-    "adam": {"eps": 1.0, **FUSED},
-    "adamw": {"eps": 1.0, "weight_decay": 0.0, **FUSED},
-    "rmsprop": {"eps": 1.0},
-    "adagrad": {"eps": 1.0},
-}
+OPTIONS: dict[str, dict[str, Any]] = {"sgd": FUSED, "adam": FUSED, "adamw": {"weight_decay": 0.0, **FUSED}}
+NORMALISING = (torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad)
 SCHEDULES = ("inverse", "constant", "cosine")
 DUST = 1e-20  # parameters smaller than this are nothing
 HUGE = 1e15  # beyond it, sums of products overflow float32
@@ -43,7 +36,18 @@ def make_optimizer(optimizer: str | MakeOptimizer, groups: Groups) -> torch.opti
         raise ValueError(f"optimizer must be one of {sorted(OPTIMIZERS)} or a callable, got {optimizer!r}")
     if optimizer not in ("sgd", "rmsprop"):
         groups = [{key: value for key, value in group.items() if key != "momentum"} for group in groups]
-    return OPTIMIZERS[optimizer](groups, **OPTIONS[optimizer])
+    return OPTIMIZERS[optimizer](groups, **OPTIONS.get(optimizer, {}))
+
+
+def is_untouched(optimizer: torch.optim.Optimizer, parameter: Tensor) -> bool:
+    """Whether no gradient of the loss has reached `parameter` yet, where the optimiser divides gradients by their size.
+
+    The regulariser's gradient alone would make a whole step then: as the output layer is zero at first, the first step
+    would move every hidden weight towards zero by the learning rate. Let such parameters be as they were initialised.
+    """
+    if not isinstance(optimizer, NORMALISING) or parameter.grad is None:
+        return False
+    return float(optimizer.state[parameter].get("step", 0)) == 0 and not bool(parameter.grad.any())
 
 
 def learning_rate_factor(schedule: str, t: float, t0: float, max_iter: int) -> float:

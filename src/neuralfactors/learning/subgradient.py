@@ -23,6 +23,7 @@ from neuralfactors.learning.optimizers import (
     Average,
     MakeOptimizer,
     drop_dust,
+    is_untouched,
     learning_rate_factor,
     make_optimizer,
     refuse_divergence,
@@ -234,6 +235,9 @@ class Trainer:
         for group, running in zip(self.groups, self.optimizer.param_groups, strict=True):
             running["lr"] = group["lr"] * factor
             for parameter in group["params"]:
+                if is_untouched(self.optimizer, parameter):
+                    parameter.grad = None
+                    continue
                 parameter.grad.mul_(group["C"] / n_graphs)
                 if self.settings.regularise:
                     parameter.grad.add_(parameter.detach())
