@@ -307,16 +307,34 @@ class Trainer:
         return accuracy
 
     def _judge_last(self, samples: Samples) -> None:
-        """Judge the iterate that a run of one step an epoch ends with, which no epoch begins with, by one more pass."""
-        by_objective = self.settings.keep == "objective" and self.average is None
-        if not by_objective or len(self._batches(len(samples))) > 1:
+        """Decide between the best iterate and the last one by the objective itself.
+
+        With one step an epoch, the value of the best is known, and the last one has none yet: no epoch begins with it.
+        With more, both have estimates only.
+        """
+        if self.settings.keep != "objective" or self.average is not None:
             return
+        last, buffers = ([tensor.detach().clone() for tensor in kept] for kept in (self.parameters, self.buffers))
+        best = self.progress.best
+        if len(self._batches(len(samples))) > 1:
+            if all(map(torch.equal, last, self.best_values)):
+                return
+            copy_values(self.best_values, self.parameters)
+            best = self._objective(samples)
+            copy_values(last, self.parameters)
+        value = self._objective(samples)
+        copy_values(buffers, self.buffers)
+        if best is None or value < best:
+            self.progress.best = value
+            self._remember(last)
+
+    def _objective(self, samples: Samples) -> float:
+        """Eq. (6) for the parameters as they stand."""
         totals = Totals()
         with self._seeded(), training(self.model):
             self.differentiate(samples, range(len(samples)), totals, Clock(totals.seconds))
         self._sum_over_ranks(totals)
-        record = make_record(self.epoch, totals, self.regulariser(), self.settings.C[0], None, self.settings.loss)
-        self._judge(record, None)
+        return self.regulariser() + self.settings.C[0] * totals.loss / max(1.0, totals.graphs)
 
     def _judge(self, record: Record, start: list[Tensor] | None) -> None:
         if start is not None and self.epoch == 1:
