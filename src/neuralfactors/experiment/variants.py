@@ -22,7 +22,9 @@ ARCHITECTURE = ("unary_hidden", "interaction_hidden", "activation")  # of a row 
 FIXED = {"n_labels", "random_state", "verbose", "callbacks", "warm_start", "unary", "interaction", *PLACES}
 BALANCE = "balance"  # of the Segmenter, among the parameters of a row
 
-LOGISTIC: dict[str, Any] = {"hidden": (), "C": 100.0, "max_iter": 50, "batch_size": "auto", "keep": "last"}
+LOGISTIC: dict[str, Any] = {
+    "hidden": (), "C": 100.0, "learning_rate": 0.01, "max_iter": 50, "batch_size": "auto", "keep": "last",
+}  # fmt: skip
 LINEAR: dict[str, Any] = {**INTEGRATED, "unary_hidden": (), "interaction_hidden": ()}
 DEEP: dict[str, Any] = {
     **INTEGRATED, "unary_hidden": (256,) * 3, "interaction_hidden": (512,) * 3, "activation": "relu",
@@ -115,7 +117,8 @@ def check_parameters(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, d
             if parameter not in known:
                 raise ValueError(f"row {name!r} has no parameter {parameter!r}; it has {', '.join(sorted(known))}")
             usual = known.get(parameter.replace("interaction_", "")) if known[parameter] is None else known[parameter]
-            if isinstance(usual, float) and not (_is_number(value) or value is known[parameter]):
+            numeric = isinstance(usual, float) or parameter.endswith(("C", "learning_rate"))
+            if numeric and not (_is_number(value) or value == known[parameter]):
                 raise ValueError(f"{parameter} of row {name!r} must be a number, got {value!r}")
             if parameter == BALANCE and not 0 <= value <= 1:
                 raise ValueError(f"balance of row {name!r} must be between 0 and 1, got {value!r}")

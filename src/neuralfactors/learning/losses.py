@@ -12,6 +12,8 @@ from torch import Tensor, nn
 from neuralfactors.learning.decode import Decoded, Decoder, clamp_labelled
 from neuralfactors.potentials import Potentials, hamming, loss_augment, node_costs
 
+AUTO = "auto"  # a parameter that is to be chosen when the training data are known; see `neuralfactors.learning.auto`
+
 
 @dataclass(frozen=True)
 class LossReport:
@@ -227,6 +229,13 @@ def check_count(name: str, value: object, least: int = 1) -> None:
     """Refuse a `value` that is no integer, or one below `least`."""
     if not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}")
+
+
+def check_positive(name: str, value: object) -> None:
+    """Refuse a `value` that is neither a positive finite number nor "auto"."""
+    number = value if isinstance(value, (int, float, np.integer, np.floating)) else 0
+    if value != AUTO and not 0 < number < float("inf"):
+        raise ValueError(f'{name} must be positive and finite, or "auto", got {value!r}')
 
 
 def check_option(name: str, value: str, options: tuple[str, ...]) -> None:

@@ -17,7 +17,7 @@ from neuralfactors.layers import Workspace
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.distributed import Ranks
 from neuralfactors.learning.history import Callback, Record, make_record, tell
-from neuralfactors.learning.losses import check_count, check_option
+from neuralfactors.learning.losses import AUTO, check_count, check_option, check_positive
 from neuralfactors.learning.optimizers import (
     SCHEDULES,
     Average,
@@ -32,20 +32,25 @@ from neuralfactors.learning.samples import Samples
 from neuralfactors.learning.step import Clock, Totals, accumulate, accumulate_cross_entropy
 
 PARTS = ("unary", "interaction")
+Pair = tuple[Any, Any]  # numbers, or "auto"
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How to descend; a pair holds one value for the unary and one for the interaction factor."""
+    """How to descend; a pair holds one value for the unary and one for the interaction factor.
 
-    C: tuple[float, float] = (1.0, 1.0)
-    learning_rate: tuple[float, float] = (1e-3, 1e-3)
+    C, learning_rate, max_iter and batch_size may be "auto" until `neuralfactors.learning.auto.resolve` has replaced it.
+    """
+
+    C: Pair = (1.0, 1.0)
+    learning_rate: Pair = (1e-3, 1e-3)
     momentum: tuple[float, float] = (0.9, 0.9)
     t0: float = 0.0
     schedule: str = "inverse"
     optimizer: str | MakeOptimizer = "sgd"
-    max_iter: int = 100
-    batch_size: int | None = None  # None: all graphs
+    max_iter: Any = 100
+    batch_size: Any = None  # None: all graphs
+    n_hidden: tuple[int, int] = (0, 0)  # layers, by which "auto" chooses the learning rate
     keep: str = "objective"  # which iterate is returned: "objective", "validation" or "last"
     averaging: str | None = None
     patience: int | None = None
@@ -57,12 +62,12 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in ("C", "learning_rate"):
-            if not all(0 < value < float("inf") for value in getattr(self, name)):
-                raise ValueError(f"{name} must be positive and finite, got {getattr(self, name)}")
+            for value in getattr(self, name):
+                check_positive(name, value)
         if not all(0 <= value < 1 for value in self.momentum):
             raise ValueError(f"momentum must be at least 0 and below 1, got {self.momentum}")
         for name in ("max_iter", "batch_size", "patience"):
-            if getattr(self, name) is not None:
+            if getattr(self, name) is not None and getattr(self, name) != AUTO:
                 check_count(name, getattr(self, name))
         if self.t0 < 0 or self.tol < 0:
             raise ValueError(f"t0 and tol must not be negative, got t0={self.t0} and tol={self.tol}")
@@ -334,7 +339,7 @@ class Trainer:
         with self._seeded(), training(self.model):
             self.differentiate(samples, range(len(samples)), totals, Clock(totals.seconds))
         self._sum_over_ranks(totals)
-        return self.regulariser() + self.settings.C[0] * totals.loss / max(1.0, totals.graphs)
+        return self.regulariser() + float(self.settings.C[0]) * totals.loss / max(1.0, totals.graphs)
 
     def _judge(self, record: Record, start: list[Tensor] | None) -> None:
         if start is not None and self.epoch == 1:

@@ -1,0 +1,89 @@
+"""Estimators as they come: what they learn with nothing set but the factors, and what C does to them."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from sklearn.datasets import load_iris
+from sklearn.model_selection import train_test_split
+
+from neuralfactors.datasets.chains import grid_edges, make_chains
+from neuralfactors.estimators import (
+    CuttingPlaneSVM,
+    FrankWolfeSVM,
+    StructuralSVM,
+    StructuredPerceptron,
+    UnaryClassifier,
+)
+from neuralfactors.graph import Graph, GraphBatch
+from neuralfactors.learning import StructuredHingeLoss
+
+LINEAR = [StructuralSVM((), ()), CuttingPlaneSVM(), FrankWolfeSVM(), StructuredPerceptron()]
+pytestmark = pytest.mark.filterwarnings("ignore:.*duality gap")  # of cutting planes, which is not what is tested
+
+
+def name_of(estimator):
+    return type(estimator).__name__
+
+
+def iris():
+    """Training and test points, each a graph of one node."""
+    X, y = load_iris(return_X_y=True)
+    parts = train_test_split(X, y, test_size=0.4, random_state=0, stratify=y)
+    points = [[Graph(x[None]) for x in part] for part in parts[:2]]
+    return [(X, [[label] for label in labels]) for X, labels in zip(points, parts[2:], strict=True)]
+
+
+def stripes(n_graphs, seed):
+    """Grids of three vertical stripes in one order, so that only directions tell a label from its neighbour."""
+    rng = np.random.default_rng(seed)
+    y, edges = np.repeat(np.tile([0, 1, 2], (10, 1)), 4, axis=1).ravel(), grid_edges(10, 12)
+    right = np.arange(len(edges)) < 10 * 11
+    directions = np.column_stack([right, ~right]).astype(np.float32)
+    X = [Graph(np.eye(3)[y] + 1.5 * rng.normal(size=(120, 3)), edges, directions) for _ in range(n_graphs)]
+    return X, [y] * n_graphs
+
+
+@pytest.mark.parametrize("estimator", [*LINEAR, StructuralSVM(), UnaryClassifier()], ids=name_of)
+def test_points(estimator):
+    train, test = iris()
+    assert estimator.fit(*train).score(*test) >= 0.95
+
+
+@pytest.mark.parametrize("estimator", [*LINEAR, StructuralSVM()], ids=name_of)
+def test_directional_grids(estimator):
+    assert estimator.fit(*stripes(20, 0)).score(*stripes(20, 1)) >= 0.92
+
+
+@pytest.mark.parametrize("estimator", [StructuralSVM((), ()), StructuralSVM(), StructuredPerceptron()], ids=name_of)
+def test_many_small_chains(estimator):
+    train, test = make_chains(2000, length=6, n_labels=5), make_chains(300, length=6, n_labels=5, random_state=1)
+    assert estimator.fit(*train).score(*test) >= 0.74
+
+
+def objective(estimator, X, Y):
+    """Eq. (6) in double precision."""
+    model = estimator.model_.double().requires_grad_(False)
+    batch, y = GraphBatch.from_graphs(X, torch.float64), torch.from_numpy(np.concatenate(Y))
+    hinge = StructuredHingeLoss()(model(batch), y, batch.node_weight)
+    return 0.5 * sum(float(p.square().sum()) for p in model.parameters()) + estimator.C_ * float(hinge)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "rmsprop", "adagrad", "sgd"])
+def test_every_optimiser_reaches_the_convex_optimum(optimizer):
+    X, Y = make_chains(60, length=6, n_labels=3, noise=1.0)
+    for C in (0.06, 0.6, 6.0, 60.0, 600.0):  # a thousandth of the number of graphs, to ten times as much
+        least = objective(FrankWolfeSVM(C, tol=1e-2 if C > 60 else 1e-3).fit(X, Y), X, Y)
+        found = objective(StructuralSVM((), (), C=C, optimizer=optimizer).fit(X, Y), X, Y)
+        assert found < 1.02 * least, C
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "adamw", "rmsprop", "adagrad", "sgd"])
+def test_weights_of_neural_factors_shrink_with_C(optimizer):
+    X, Y = make_chains(60, length=6, n_labels=3)
+    norms = []
+    for C in (60.0, 6.0, 0.6, 0.06):
+        svm = StructuralSVM((16,), (), C=C, optimizer=optimizer).fit(X, Y)
+        norms.append(sum(float(p.detach().square().sum()) for p in svm.model_.parameters()) ** 0.5)
+    assert all(after < 0.9 * before for before, after in pairwise(norms)), norms

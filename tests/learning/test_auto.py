@@ -1,0 +1,76 @@
+"""What "auto" stands for: C, learning rate, batch size and epochs from the data, kept on the estimator and in files."""
+
+import numpy as np
+import pytest
+
+from neuralfactors.datasets.chains import make_chains
+from neuralfactors.estimators import (
+    CuttingPlaneSVM,
+    FrankWolfeSVM,
+    StructuralSVM,
+    StructuredPerceptron,
+    UnaryClassifier,
+    load,
+)
+from neuralfactors.graph import Graph
+from neuralfactors.learning.auto import resolve
+from neuralfactors.learning.samples import Samples
+from neuralfactors.learning.subgradient import Settings
+
+AUTO = Settings(C=("auto", "auto"), learning_rate=("auto", "auto"), batch_size="auto", max_iter="auto")
+
+
+def samples(n_graphs, n_nodes=1):
+    graph = Graph(np.zeros((n_nodes, 1)))
+    return Samples([graph] * n_graphs, [np.zeros(n_nodes, np.int64)] * n_graphs, 2, 1, 0, 2)
+
+
+@pytest.mark.parametrize(
+    ("n_graphs", "n_nodes", "batch_size", "max_iter"),
+    [(1, 1, 1, 1500), (1, 10_000, 1, 200), (1, 10**6, 1, 100), (90, 1, 2, 34), (2000, 6, 40, 30), (10_000, 6, 64, 10)],
+)
+def test_batches_and_epochs(n_graphs, n_nodes, batch_size, max_iter):
+    found = resolve(AUTO, samples(n_graphs, n_nodes))
+    assert (found.batch_size, found.max_iter) == (batch_size, max_iter)
+    assert set(found.C) == {n_graphs}
+
+
+def test_what_is_given_or_known_stays():
+    given = Settings(C=(2.0, "auto"), learning_rate=("auto", 0.5), batch_size=None, max_iter="auto")
+    found = resolve(given, samples(30), {"C": 7.0, "interaction_C": 8.0, "learning_rate": 0.25})
+    assert (found.C, found.learning_rate, found.batch_size, found.max_iter) == ((2.0, 8.0), (0.25, 0.5), None, 1500)
+
+
+def test_rates_go_by_layers_and_optimiser():
+    rates = {name: resolve(Settings(C=(3.0, 1.0), learning_rate=("auto", "auto"), optimizer=name, n_hidden=(0, 1)),
+                           samples(1)).learning_rate for name in ("adam", "sgd", "rmsprop", "adagrad")}  # fmt: skip
+    assert rates["adam"] == (0.02, 0.01)
+    assert rates["sgd"] == pytest.approx((0.02 / 3.02, 0.01 / 1.01))
+    assert rates["rmsprop"] == pytest.approx((0.002, 0.001))
+    assert rates["adagrad"] == (0.4, 0.2)
+
+
+@pytest.mark.parametrize("kind", [StructuralSVM, UnaryClassifier, CuttingPlaneSVM, FrankWolfeSVM])
+def test_every_learner_has_the_number_of_graphs_for_C(kind, tmp_path):
+    X, Y = make_chains(12, 4, 2)
+    fast = {"max_iter": 2} if kind in (StructuralSVM, UnaryClassifier) else {"tol": 0.5}
+    automatic, given = kind(**fast).fit(X, Y), kind(C=12.0, **fast).fit(X, Y)
+    assert automatic.C == "auto"
+    assert automatic.C_ == given.C_ == 12.0
+    assert automatic.history_[-1]["objective"] == given.history_[-1]["objective"]
+    automatic.save(tmp_path)
+    assert load(tmp_path).C_ == 12.0
+
+
+def test_partial_fit_keeps_what_the_first_call_chose(tmp_path):
+    X, Y = make_chains(120, 4, 2)
+    svm = StructuralSVM((), ()).partial_fit(X, Y).partial_fit(X[:5], Y[:5])
+    assert (svm.C_, svm.interaction_C_, svm.batch_size_, svm.trainer_.settings.C) == (120.0, 120.0, 3, (120.0, 120.0))
+    svm.save(tmp_path)
+    assert load(tmp_path).partial_fit(X[:5], Y[:5]).trainer_.settings.C == (120.0, 120.0)
+    assert StructuralSVM((), ()).partial_fit(X[:5], Y[:5]).C_ == 5.0
+
+
+def test_the_perceptron_chooses_too():
+    perceptron = StructuredPerceptron().fit(*make_chains(120, 4, 2))
+    assert (perceptron.batch_size_, perceptron.max_iter_, perceptron.learning_rate_) == (3, 38, 1.0)
