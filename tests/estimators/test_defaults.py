@@ -1,5 +1,6 @@
 """Estimators as they come: what they learn with nothing set but the factors, and what C does to them."""
 
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -60,6 +61,48 @@ def test_directional_grids(estimator):
 def test_many_small_chains(estimator):
     train, test = make_chains(2000, length=6, n_labels=5), make_chains(300, length=6, n_labels=5, random_state=1)
     assert estimator.fit(*train).score(*test) >= 0.74
+
+
+def partly_labelled(n_nodes, share, seed=0):
+    """One graph whose neighbours mostly share a class, with noisy features; labels of a part, and of the others."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(5, size=n_nodes)
+    ends = rng.integers(n_nodes, size=(40 * n_nodes, 2))
+    likely = np.where(y[ends[:, 0]] == y[ends[:, 1]], 0.5, 0.015)
+    edges = ends[(rng.random(len(ends)) < likely) & (ends[:, 0] != ends[:, 1])][: 2 * n_nodes]
+    graph = Graph(0.5 * np.eye(5)[y] + rng.normal(size=(n_nodes, 5)), edges)
+    given = rng.random(n_nodes) < share
+    return ([graph], [np.where(given, y, -1)]), ([graph], [np.where(given, -1, y)])
+
+
+def test_one_graph_with_few_labels():
+    train, test = partly_labelled(1000, 0.3)
+    alone = UnaryClassifier().fit(*train).score(*test)
+    assert StructuralSVM((), ()).fit(*train).score(*test) > alone + 0.3
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        StructuralSVM((), (), void="drop", max_iter=20),
+        StructuredPerceptron(),
+        CuttingPlaneSVM(),
+        FrankWolfeSVM(),
+    ],
+    ids=name_of,
+)
+def test_dropping_most_edges_is_told(estimator):
+    X, Y = make_chains(20, 7, 3)
+    sparse, dense = [y.copy() for y in Y], [y.copy() for y in Y]
+    for y, other in zip(sparse, dense, strict=True):
+        y[3] = -1  # four of six edges are left
+        other[[1, 5]] = -1  # two of six
+    with pytest.warns(UserWarning, match='33% of the edges are left to learn interactions from: .*void="complete"'):
+        estimator.fit(X, dense)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        estimator.fit(X, sparse)
+        UnaryClassifier(max_iter=20).fit(X, dense)  # which learns from no edges
 
 
 def objective(estimator, X, Y):

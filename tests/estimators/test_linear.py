@@ -118,7 +118,7 @@ def test_weights_and_void_nodes_enter_the_objective():
     Y[0][1] = -1
     class_weight = np.array([1.0, 3.0, 0.2])
     svm = CuttingPlaneSVM(5.0, class_weight=class_weight, tol=1e-6).fit(X, Y)
-    loss = StructuredHingeLoss("exhaustive", class_weight=class_weight)
+    loss = StructuredHingeLoss("exhaustive", class_weight=class_weight, void="drop")
     hinges = [
         float(loss(p, torch.from_numpy(y), torch.tensor([1.0, 2.0, 0.5, 1.0])))
         for p, y in zip(svm.decision(X), Y, strict=True)

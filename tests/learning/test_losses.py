@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import graphs_of, hinge, random_potentials
 
-from neuralfactors.learning.decode import Decoder
+from neuralfactors.datasets.chains import grid_edges
+from neuralfactors.learning.decode import Decoder, clamp_labelled
 from neuralfactors.learning.losses import StructuredHingeLoss, StructuredPerceptronLoss, violation
 from neuralfactors.potentials import Potentials, node_costs
 
@@ -31,10 +32,10 @@ def test_weights_and_void_nodes_equal_enumeration(seed):
     potentials, y = random_potentials(seed, sizes=(4, 5, 1))
     y[[0, 6]] = -1
     class_weight, node_weight = torch.tensor([0.5, 1.0, 3.0]), torch.linspace(0.1, 2.0, len(y), dtype=torch.float64)
-    loss = StructuredHingeLoss(reduction="none", class_weight=class_weight)
+    loss = StructuredHingeLoss(reduction="none", class_weight=class_weight, void="drop")
     expected = enumerated(potentials, y, node_costs(y, class_weight, node_weight))
     torch.testing.assert_close(loss(potentials, y, node_weight), expected, rtol=1e-6, atol=1e-6)
-    margins = StructuredPerceptronLoss(reduction="none")(potentials, y)
+    margins = StructuredPerceptronLoss(reduction="none", void="drop")(potentials, y)
     torch.testing.assert_close(margins, enumerated(potentials, y, node_costs(y), augment=False), rtol=1e-6, atol=1e-6)
 
 
@@ -86,6 +87,38 @@ def test_completed_void_nodes_are_a_latent_variable():
         for z in torch.cartesian_prod(*[torch.arange(3)] * 4)
     )
     assert loss.item() == pytest.approx(best - max(completions))
+
+
+def test_graphs_without_a_label_carry_no_loss():
+    potentials, y = random_potentials(3, sizes=(4, 3))
+    y[4:] = -1
+    potentials.unary.requires_grad_()
+    each = StructuredHingeLoss(reduction="none")(potentials, y)
+    assert each[0] > 0
+    assert each[1] == 0
+    each.sum().backward()
+    assert (potentials.unary.grad[4:] == 0).all()
+
+
+@pytest.mark.parametrize("kind", [StructuredHingeLoss, StructuredPerceptronLoss])
+def test_void_nodes_are_completed_unless_told_otherwise(kind):
+    potentials, y = random_potentials(7, sizes=(4,))
+    y[2] = -1
+    assert kind()(potentials, y) == kind(void="complete")(potentials, y) != kind(void="drop")(potentials, y)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_training_completes_as_well_as_prediction_does(seed):
+    """Given labels leave small problems, which need no rough answer."""
+    generator = torch.Generator().manual_seed(seed)
+    edges = torch.from_numpy(grid_edges(8, 8))
+    table = 2 * torch.randn(len(edges), 6, 6, generator=generator)
+    potentials = Potentials(torch.randn(64, 6, generator=generator), table, edges)
+    y = torch.randint(6, (64,), generator=generator)
+    y[torch.rand(64, generator=generator) < 0.6] = -1
+    found = violation(potentials, y, node_costs(y), Decoder().for_training(), void="complete")
+    best = Decoder("exact")(clamp_labelled(potentials, y))
+    assert float(potentials.score(found.y)) == pytest.approx(float(best.score[0]), abs=1e-3)
 
 
 def test_given_labels_stay_where_no_completion_is_allowed():

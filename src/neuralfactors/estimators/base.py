@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
@@ -21,6 +22,7 @@ from neuralfactors.learning.samples import Samples, check_pairs, check_sequence,
 from neuralfactors.persistence import load_model, save_model
 from neuralfactors.potentials import Potentials
 
+ENOUGH_EDGES = 2 / 3  # of those that graphs have; with fewer, the factors learn from other graphs than they will see
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 # Parameters that describe the factors.
 DESCRIBING = ("hidden", "unary_hidden", "interaction_hidden", "activation", "symmetric", "dropout", "bias")
@@ -196,6 +198,14 @@ class StructuredEstimator(BaseEstimator):
     def _potentials(self, batch: GraphBatch) -> Potentials:
         potentials: Potentials = self.model_(batch)
         return potentials
+
+
+def warn_of_dropped_edges(samples: Samples, advice: str) -> None:
+    """Warn where dropping void nodes leaves less than two thirds of the edges: call it from `fit` itself."""
+    left = samples.edges_left()
+    if left < ENOUGH_EDGES:
+        told = f"without the void nodes (-1), {left:.0%} of the edges are left to learn interactions from: {advice}"
+        warnings.warn(told, UserWarning, stacklevel=3)
 
 
 def has_edges(X: Sequence[Graph]) -> bool:

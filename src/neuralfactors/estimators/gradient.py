@@ -16,7 +16,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from neuralfactors.estimators.base import StructuredEstimator, _storable, has_edges
+from neuralfactors.estimators.base import StructuredEstimator, _storable, has_edges, warn_of_dropped_edges
 from neuralfactors.factors import FactorModel
 from neuralfactors.graph import Graph
 from neuralfactors.learning.auto import CHOSEN, by_name, resolve
@@ -63,6 +63,8 @@ class GradientEstimator(StructuredEstimator):
         continuing = self.warm_start and hasattr(self, "model_")
         samples = self._check(X, Y, settings, self.n_labels, continuing)
         settings = resolve(settings, samples)
+        if settings.void == "drop" and settings.loss != "cross-entropy":
+            warn_of_dropped_edges(samples, 'void="complete" labels them by inference')
         if validation is not None:
             validation = _check_validation(validation, samples)
         self._start(samples, settings, continuing, 0 if checkpoint else self.pretrain)

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from neuralfactors.estimators.base import StructuredEstimator, seed_of
+from neuralfactors.estimators.base import StructuredEstimator, seed_of, warn_of_dropped_edges
 from neuralfactors.graph import Graph
 from neuralfactors.learning.auto import auto_C
 from neuralfactors.learning.cutting_plane import ConvexRun, n_slack, one_slack
@@ -34,6 +34,7 @@ class ConvexEstimator(StructuredEstimator):
         if not self.tol >= 0:
             raise ValueError(f"tol must not be negative, got {self.tol}")
         samples = Samples.check(X, Y, self.n_labels)
+        warn_of_dropped_edges(samples, 'StructuralSVM((), ()) labels them by inference, void="complete"')
         self._take_sizes(samples)
         self.C_ = auto_C(len(samples)) if self.C == AUTO else float(self.C)
         class_weight = samples.class_weight(self.class_weight)

@@ -23,6 +23,8 @@ class StructuredPerceptron(GradientEstimator):
         μ.
     averaging : str
         "uniform" or "linear" average of all iterates; None: the last iterate.
+    void : str
+        "drop" or "complete", as in `StructuralSVM`; completions gain a perceptron little, as its first are chance.
     n_labels, bias, max_iter, batch_size, inference, inference_tol, inference_max_iter, validation_fraction,
     warm_start, random_state, dtype, n_threads, checkpoint, checkpoint_every, tensorboard, callbacks, verbose
         As in `StructuralSVM`.
@@ -44,6 +46,7 @@ class StructuredPerceptron(GradientEstimator):
         bias: bool = True,
         max_iter: int | str = "auto",
         batch_size: int | str | None = "auto",
+        void: str = "drop",
         inference: str = "auto",
         inference_tol: float = 1e-4,
         inference_max_iter: int | None = None,
@@ -64,6 +67,7 @@ class StructuredPerceptron(GradientEstimator):
         self.bias = bias
         self.max_iter = max_iter
         self.batch_size = batch_size
+        self.void = void
         self.inference = inference
         self.inference_tol = inference_tol
         self.inference_max_iter = inference_max_iter
@@ -90,5 +94,6 @@ class StructuredPerceptron(GradientEstimator):
             averaging=self.averaging,
             loss="perceptron",
             regularise=False,
+            void=self.void,
             seed=seed_of(self.random_state),
         )

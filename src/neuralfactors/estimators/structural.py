@@ -70,7 +70,8 @@ class StructuralSVM(GradientEstimator):
     class_weight : None, "balanced" or array of shape (L,)
         η, what a wrong node costs by its true class.
     void : str
-        "drop" leaves nodes labelled −1 out of training; "complete" labels them by inference.
+        "complete" labels nodes labelled −1 by inference, as best fits the others; "drop" leaves them and their edges
+        out of training, and warns where less than two thirds of the edges remain.
     inference, inference_tol, inference_max_iter : str, float, int
         Method, tolerance and budget; see `neuralfactors.inference.solve`. In training the tolerance is 600 times as
         large, and the share `within_tol` in the history refers to that one.
@@ -144,7 +145,7 @@ class StructuralSVM(GradientEstimator):
         pretrain: int = 0,
         batch_size: int | str | None = "auto",
         class_weight: str | ArrayLike | None = None,
-        void: str = "drop",
+        void: str = "complete",
         inference: str = "auto",
         inference_tol: float = 1e-4,
         inference_max_iter: int | None = None,

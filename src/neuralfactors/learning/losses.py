@@ -65,6 +65,7 @@ def violation(
     full = bool(labelled.all())
     with torch.no_grad():
         if not full and void == "complete":
+            decoder = decoder.fine()  # for z as well: were it rougher than the completion, it would often score less
             # Where no completion is allowed, inference keeps to the given labels no more; `check_allowed` names them.
             y = torch.where(labelled, y, decoder(clamp_labelled(potentials, y)).labels)
     if not full and void == "drop":
@@ -92,8 +93,8 @@ class StructuredHingeLoss(nn.Module):
     class_weight : array of shape (L,)
         η: what a wrong label costs, by true class. None: 1.
     void : str
-        What becomes of nodes labelled −1, which carry no loss. "drop": they and the edges that touch them take no part.
-        "complete": inference labels them as best fits the others.
+        What becomes of nodes labelled −1, which carry no loss. "complete": inference labels them as best fits the
+        others. "drop": they and the edges that touch them take no part.
     reduction : str
         "mean" or "sum" over the graphs, or "none" for one value a graph.
     tol, max_iter, n_threads, random_state
@@ -120,7 +121,7 @@ class StructuredHingeLoss(nn.Module):
         method: str = "auto",
         *,
         class_weight: ArrayLike | Tensor | None = None,
-        void: str = "drop",
+        void: str = "complete",
         reduction: str = "mean",
         tol: float = 1e-4,
         max_iter: int | None = None,

@@ -95,6 +95,17 @@ class Samples:
         if chunk:
             yield chunk
 
+    def edges_left(self) -> float:
+        """Share of the edges that remain when void nodes are dropped."""
+        if all((y >= 0).all() for y in self.Y):
+            return 1.0
+        total = left = 0
+        for n, y in enumerate(self.Y):
+            edges = self.X[n].edges
+            total += len(edges)
+            left += int((y[edges] >= 0).all(axis=1).sum())
+        return left / total if total else 1.0
+
     def class_counts(self) -> NDArray[np.int64]:
         """Number of nodes of every class, (L,)."""
         return sum((np.bincount(y[y >= 0], minlength=self.n_labels) for y in self.Y), np.zeros(self.n_labels, np.int64))

@@ -33,7 +33,7 @@ Picture = NDArray[np.uint8] | str | os.PathLike[str]
 # Chosen on images held out of the training images of MSRC-21 and KITTI; `neuralfactors train` uses them too.
 INTEGRATED: dict[str, Any] = {
     "C": 100.0, "learning_rate": "auto", "interaction_learning_rate": "auto", "pretrain": "auto", "max_iter": 25,
-    "batch_size": "auto", "keep": "last",
+    "batch_size": "auto", "keep": "last", "void": "drop",
 }  # fmt: skip
 # CNN features tell the training images' classes apart without any context. Dropout makes the unary factor as unsure of
 # them as it will be of new images, so that interactions learn to help where help is needed: without it they do not.
