@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 import torch
 from sklearn.datasets import load_iris
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
 from neuralfactors.datasets.chains import grid_edges, make_chains
@@ -103,6 +104,32 @@ def test_dropping_most_edges_is_told(estimator):
         warnings.simplefilter("error", UserWarning)
         estimator.fit(X, sparse)
         UnaryClassifier(max_iter=20).fit(X, dense)  # which learns from no edges
+
+
+@pytest.mark.parametrize(
+    ("estimator", "message"),
+    [
+        (StructuralSVM(C=1e-3), "mean hinge of 3.* where constant scores have 4:"),
+        (StructuralSVM((), (), learning_rate=1e-7, batch_size=None, max_iter=3), "constant scores have 4: try another"),
+        (StructuralSVM(learning_rate=1e-9, max_iter=2, class_weight=[1.0, 1.0]), "constant scores have 4: try another"),
+        (UnaryClassifier(learning_rate=1e-7, max_iter=3), "mean cross-entropy of 2.7.*, where .* have 2.77259:"),
+        (StructuralSVM((), (), optimizer="sgd", learning_rate=3.0, schedule="constant", batch_size=None, max_iter=2),
+         "training ended with .*: try another learning_rate, a higher max_iter or C, or scaled features"),
+    ],
+)  # fmt: skip
+def test_training_that_ends_where_it_began_is_told(estimator, message):
+    X, Y = make_chains(20, 4, 2)
+    with pytest.warns(ConvergenceWarning, match=message):
+        estimator.fit(X, Y)
+
+
+@pytest.mark.parametrize("estimator", [StructuralSVM(max_iter=5), UnaryClassifier(max_iter=5), StructuredPerceptron()])
+def test_training_that_learns_is_quiet(estimator):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        estimator.fit(*make_chains(20, 4, 2))
+        estimator.partial_fit(*make_chains(20, 4, 2))
+        estimator.set_params(batch_size=None, max_iter=30).fit(*make_chains(20, 4, 2))
 
 
 def objective(estimator, X, Y):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
@@ -14,6 +15,7 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor, nn
 
 from neuralfactors.estimators.base import StructuredEstimator, _storable, has_edges, warn_of_dropped_edges
@@ -77,6 +79,9 @@ class GradientEstimator(StructuredEstimator):
             self.trainer_.run(samples, evaluate, callbacks, self._checkpointer(run))
         finally:
             close(callbacks)
+        shortfall = self.trainer_.shortfall()
+        if shortfall is not None:
+            warnings.warn(f"{type(self).__name__}: {shortfall}", ConvergenceWarning, stacklevel=2)
         return self
 
     def partial_fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None) -> Self:

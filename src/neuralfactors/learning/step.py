@@ -33,9 +33,10 @@ class Totals:
     negative: float = 0.0
     labelled: float = 0.0
     differing: float = 0.0
+    costs: float = 0.0  # what all labelled nodes cost when all are wrong
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
-    COUNTED = ("graphs", "loss", "gap", "optimal", "within_tol", "negative", "labelled", "differing")
+    COUNTED = ("graphs", "loss", "gap", "optimal", "within_tol", "negative", "labelled", "differing", "costs")
 
     def add(self, found: Violation, y: Tensor) -> None:
         """Count the violations of a batch with labels `y` (V,)."""
@@ -108,6 +109,7 @@ def accumulate(
         torch.autograd.backward(found.value.clamp_min(0).sum())
     clock.lap("backward")
     totals.add(found, y)
+    totals.costs += float(costs.sum())
 
 
 def _backward_restricted(
@@ -143,6 +145,7 @@ def accumulate_cross_entropy(
     clock.lap("backward")
     totals.graphs += batch.n_graphs
     totals.loss += float(loss.detach())
+    totals.costs += float(costs.sum())
     totals.optimal += batch.n_graphs
     totals.within_tol += batch.n_graphs
     totals.labelled += float(labelled.sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,7 @@ from neuralfactors.learning.step import Clock, Totals, accumulate, accumulate_cr
 
 PARTS = ("unary", "interaction")
 Pair = tuple[Any, Any]  # numbers, or "auto"
+LEARNT = 0.99  # share of the loss of constant scores below which something has been learnt
 
 
 @dataclass(frozen=True)
@@ -112,6 +114,8 @@ class Trainer:
         self.best_values = [parameter.detach().clone() for parameter in self.parameters]
         self.best_buffers = [buffer.detach().clone() for buffer in self.buffers]
         self.progress = Progress()
+        self.reached: tuple[float, float] | None = None  # last loss of a trained iterate, and that of constant scores
+        self.untrained: float | None = None  # objective at the start, where it is known
         self.workspace = Workspace()
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
@@ -200,6 +204,10 @@ class Trainer:
         accuracy = self._evaluate(evaluate)
         record = make_record(self.epoch, totals, regulariser, self.settings.C[0], accuracy, self.settings.loss)
         self.progress.history.append(record)
+        if start is not None and self.epoch == 1:
+            self.untrained = record["objective"]
+        else:
+            self._note(totals)
         self._judge(record, start)
         return record
 
@@ -333,12 +341,33 @@ class Trainer:
             self.progress.best = value
             self._remember(last)
 
+    def _note(self, totals: Totals) -> None:
+        if self.settings.loss != "perceptron":  # whose loss is zero for constant scores
+            each = math.log(self.model.n_labels) if self.settings.loss == "cross-entropy" else 1.0
+            graphs = max(1.0, totals.graphs)
+            self.reached = totals.loss / graphs, each * totals.costs / graphs
+
+    def shortfall(self) -> str | None:
+        """A sentence where training has ended about where it began; None where it has learnt, or where nobody knows."""
+        if self.reached is None:
+            return None
+        (loss, constant), best, start = self.reached, self.progress.best, self.untrained
+        by_objective = self.settings.keep == "objective" and self.average is None
+        if constant > 0 and loss > LEARNT * constant:
+            told = f"a mean {self.settings.loss} of {loss:.6g}, where constant scores have {constant:.6g}"
+        elif by_objective and start is not None and best is not None and best >= start:
+            told = f"an objective of {best:.6g}, where it began with {start:.6g}"
+        else:
+            return None
+        return f"training ended with {told}: try another learning_rate, a higher max_iter or C, or scaled features"
+
     def _objective(self, samples: Samples) -> float:
         """Eq. (6) for the parameters as they stand."""
         totals = Totals()
         with self._seeded(), training(self.model):
             self.differentiate(samples, range(len(samples)), totals, Clock(totals.seconds))
         self._sum_over_ranks(totals)
+        self._note(totals)
         return self.regulariser() + float(self.settings.C[0]) * totals.loss / max(1.0, totals.graphs)
 
     def _judge(self, record: Record, start: list[Tensor] | None) -> None:
