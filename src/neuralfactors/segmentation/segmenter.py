@@ -33,13 +33,13 @@ Picture = NDArray[np.uint8] | str | os.PathLike[str]
 # Chosen on images held out of the training images of MSRC-21 and KITTI; `neuralfactors train` uses them too.
 INTEGRATED: dict[str, Any] = {
     "C": 100.0, "learning_rate": "auto", "interaction_learning_rate": "auto", "pretrain": "auto", "max_iter": 25,
-    "batch_size": "auto", "keep": "last", "void": "drop",
+    "batch_size": "auto", "keep": "last", "void": "complete",
 }  # fmt: skip
 # CNN features tell the training images' classes apart without any context. Dropout makes the unary factor as unsure of
 # them as it will be of new images, so that interactions learn to help where help is needed: without it they do not.
 WITH_CNN: dict[str, Any] = {
     "C": 3.0, "learning_rate": 0.001, "interaction_learning_rate": 0.001, "interaction_hidden": (64,),
-    "activation": "relu", "dropout": 0.5, "max_iter": 16,
+    "activation": "relu", "dropout": 0.5, "max_iter": 16, "void": "drop",
 }  # fmt: skip
 CNN_BALANCE = 0.5
 MAX_BATCH, STEPS = 12, 20  # "auto": so many images a step at most, and where there are few, so many steps an epoch
