@@ -148,7 +148,7 @@ def test_rough_inference_proves_nothing(learner):
 
 
 def test_training_ends_where_inference_sees_no_more_to_gain():
-    with pytest.warns(ConvergenceWarning, match="cannot prove the share tol=0.001"):
+    with pytest.warns(ConvergenceWarning, match="cannot prove the share tol=0.01"):
         svm = CuttingPlaneSVM(1.0, inference="icm").fit(*make_grids(4, 6))
     assert len(svm.history_) < 60
 
@@ -158,7 +158,7 @@ def test_proved_gaps_hold():
     for inference in ("icm", "trws", "auto", "exact"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            svm = CuttingPlaneSVM(1.0, inference=inference).fit(X, Y)
+            svm = CuttingPlaneSVM(1.0, inference=inference, tol=1e-3).fit(X, Y)
         least, record = CuttingPlaneSVM(1.0, inference="exact", tol=1e-6).fit(X, Y).objective_, svm.history_[-1]
         assert record["dual"] <= least * (1 + 1e-9)
         assert objective(svm, X, Y, 1.0) <= least + record["duality_gap"] + 1e-6 * least
@@ -186,7 +186,7 @@ def test_seconds_are_those_of_each_pass():
 )
 def test_stopping_too_soon_is_told(learner):
     X, Y = make_chains(12, 4, 3)
-    gap = r"stopped at max_iter=2 with a duality gap of \S+, more than the share tol=0.001 of its objective"
+    gap = r"stopped at max_iter=2 with a duality gap of \S+, more than the share tol=0.01 of its objective"
     with pytest.warns(ConvergenceWarning, match=f"{type(learner).__name__} {gap}") as told:
         assert not learner.fit(X, Y).converged_
     assert told[0].filename == __file__  # where fit was called

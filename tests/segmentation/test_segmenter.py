@@ -21,6 +21,9 @@ from neuralfactors.persistence import load_model, save_model
 from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
 from neuralfactors.vision import FeatureSettings
 
+# Most models here are trained for an epoch or two: what they learn is not what is tested.
+pytestmark = pytest.mark.filterwarnings("ignore:.*training ended with")
+
 SETTINGS = FeatureSettings(n_regions=30)
 SMALL = StructuralSVM((16,), (16,), C=100.0, max_iter=4, batch_size=2, learning_rate=0.01)
 BIFURCATED = Pipeline([("unary", UnaryClassifier(max_iter=4)), ("svm", clone(SMALL).set_params(unary_hidden=()))])

@@ -74,7 +74,7 @@ class Variant:
 
 VARIANTS: dict[str, Variant] = {
     "unary": Variant(UnaryClassifier, LOGISTIC, note="logistic regression, every region by itself"),
-    "CP": Variant(CuttingPlaneSVM, {"C": 10.0, "max_iter": 40}, True, "linear factors, cutting planes"),
+    "CP": Variant(CuttingPlaneSVM, {"C": 10.0, "max_iter": 40, "tol": 1e-3}, True, "linear factors, cutting planes"),
     "SGD": Variant(StructuralSVM, LINEAR, True, "linear factors, subgradient descent"),
     "int+lin": Variant(
         StructuralSVM, {**INTEGRATED, "interaction_hidden": ()}, note="neural unary, linear interaction"
