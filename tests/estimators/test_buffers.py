@@ -9,7 +9,7 @@ from neuralfactors.datasets.chains import make_chains
 from neuralfactors.estimators import StructuralSVM
 from neuralfactors.persistence import load_state, save_state
 
-FAST = {"C": 100.0, "learning_rate": 0.2, "schedule": "constant", "max_iter": 8, "interaction_hidden": ()}
+FAST = {"C": 100.0, "learning_rate": 0.3, "schedule": "constant", "max_iter": 8, "interaction_hidden": ()}
 
 
 @pytest.fixture(scope="module")

@@ -338,7 +338,7 @@ class Trainer:
         value = self._objective(samples)
         copy_values(buffers, self.buffers)
         if best is None or value < best:
-            self.progress.best = value
+            self.progress.best, self.progress.best_epoch = value, self.epoch
             self._remember(last)
 
     def _note(self, totals: Totals) -> None:
