@@ -67,7 +67,7 @@ def test_exact_finds_what_exhaustive_finds(seed, scale, forbid, with_factor):
         scope = rng.permutation(n_nodes)[:3]
         factors = [(scope, scale * rng.normal(size=(n_labels,) * len(scope)))]
     arguments = scale * unary, scale * tables, edges
-    r, reference = solve(*arguments, "exact", factors=factors), solve(*arguments, "exhaustive", factors=factors)
+    r, reference = (solve(*arguments, factors, method=method) for method in ("exact", "exhaustive"))
     assert r.score == pytest.approx(reference.score, abs=1e-8 * scale)
     assert r.bound == pytest.approx(reference.score, abs=1e-8 * scale)
     assert r.bound >= r.score
@@ -79,14 +79,14 @@ def test_the_only_labelling_is_proved():
     triangle = [[0, 1], [1, 2], [2, 0]]
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        assert solve(rng.normal(size=(3, 1)), rng.normal(size=(3, 1, 1)), triangle, "exact").status == "optimal"
+        assert solve(rng.normal(size=(3, 1)), rng.normal(size=(3, 1, 1)), triangle, method="exact").status == "optimal"
 
 
 @pytest.mark.parametrize("n_labels", range(1, 8))
 def test_constant_tables_are_proved(n_labels):
     """The mean of equal numbers, and with it the tolerance, must not come out on the wrong side by rounding."""
     triangle = [[0, 1], [1, 2], [2, 0]]
-    r = solve(np.full((3, n_labels), 0.1), np.full((3, n_labels, n_labels), 0.3), triangle, "exact")
+    r = solve(np.full((3, n_labels), 0.1), np.full((3, n_labels, n_labels), 0.3), triangle, method="exact")
     assert (r.bound, r.status) == (r.score, "optimal")
 
 
@@ -173,10 +173,10 @@ def test_dense_problems_are_beyond_elimination_and_solved(seed):
     graph = make_factor_graph(check_problem(*arguments))
     _, (part,) = split(graph, np.ones(graph.unary.shape, bool))
     assert elimination_order(part.problem, exact._MAX_ENTRIES) is None
-    r = solve(*arguments, "exact")
+    r = solve(*arguments, method="exact")
     assert r.status == "optimal"
     assert r.gap < 1e-8
-    assert r.score >= solve(*arguments, "auto").score - 1e-9
+    assert r.score >= solve(*arguments, method="auto").score - 1e-9
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -295,7 +295,7 @@ def test_learned_potentials_are_solved_to_the_optimum(data_dir):
     for name, reference in known.items():
         with np.load(folder / name) as data:
             unary, tables = data["unary"].astype(np.float32), data["interaction"].astype(np.float32)
-            r = solve(unary, tables, data["edges"], "exact")
+            r = solve(unary, tables, data["edges"], method="exact")
         tolerance = 1e-4 + 1e-6 * abs(reference["bound"])
         assert r.status == "optimal", name
         assert r.gap < 1e-7, name

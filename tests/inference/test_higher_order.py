@@ -63,7 +63,7 @@ def rounding(problem):
 
 def run(problem, method, **options):
     unary, interaction, edges, factors = problem
-    return solve(unary, interaction, edges, method, factors=factors, **options)
+    return solve(unary, interaction, edges, method=method, factors=factors, **options)
 
 
 @given(problem=problems())
@@ -207,8 +207,8 @@ def test_pairwise_factors_do_as_edges_do():
     rng = np.random.default_rng(1)
     unary, tables = rng.normal(size=(30, 4)), 0.3 * rng.normal(size=(45, 4, 4))
     edges = np.array([rng.choice(30, 2, replace=False) for _ in range(45)])
-    as_edges = solve(unary, tables, edges, "trws", tol=1e-6)
-    as_factors = solve(unary, *no_edges(4), "trws", tol=1e-6, factors=list(zip(edges, tables, strict=True)))
+    as_edges = solve(unary, tables, edges, method="trws", tol=1e-6)
+    as_factors = solve(unary, *no_edges(4), method="trws", tol=1e-6, factors=list(zip(edges, tables, strict=True)))
     assert as_factors.score == pytest.approx(as_edges.score, abs=1e-6)
     assert as_factors.bound == pytest.approx(as_edges.bound, abs=1e-3)
 
@@ -217,7 +217,7 @@ def test_edges_within_a_factor_do_not_loosen_the_bound():
     rng = np.random.default_rng(2)
     edges = np.array([[0, 1], [1, 2], [2, 0]])
     tables, table = 3 * rng.normal(size=(3, 3, 3)), rng.normal(size=(3, 3, 3))
-    r = solve(rng.normal(size=(3, 3)), tables, edges, "trws", tol=1e-9, factors=[((0, 1, 2), table)])
+    r = solve(rng.normal(size=(3, 3)), tables, edges, method="trws", tol=1e-9, factors=[((0, 1, 2), table)])
     assert r.gap < 1e-9  # the triangle alone has a gap: frustrated cycles are what the relaxation cannot see
 
 
@@ -252,7 +252,7 @@ def test_float32_and_lists_are_welcome():
 def test_methods_for_pairs_refuse_factors(method):
     message = f"method '{method}' takes no factors; those that do are auto, trws, bp, icm, exact, exhaustive"
     with pytest.raises(ValueError, match=re.escape(message)):
-        solve(np.zeros((3, 2)), *no_edges(2), method, factors=[((0, 1, 2), np.zeros((2, 2, 2)))])
+        solve(np.zeros((3, 2)), *no_edges(2), method=method, factors=[((0, 1, 2), np.zeros((2, 2, 2)))])
 
 
 TABLE = np.zeros((2, 2, 2))
@@ -282,7 +282,7 @@ TABLE = np.zeros((2, 2, 2))
 def test_bad_factors_are_refused(factor, message):
     good = ((0, 1, 2), TABLE)
     with pytest.raises(ValueError, match=re.escape(message)):
-        solve(np.zeros((3, 2)), *no_edges(2), "trws", factors=[good, factor])
+        solve(np.zeros((3, 2)), *no_edges(2), method="trws", factors=[good, factor])
 
 
 @pytest.mark.parametrize(
@@ -298,12 +298,12 @@ def test_bad_factors_are_refused(factor, message):
 )
 def test_the_rest_is_checked_as_well(unary, edges, message):
     with pytest.raises(ValueError, match=re.escape(message)):
-        solve(unary, np.zeros((1, 2, 2)), np.array(edges), "trws", factors=[((0, 1, 2), TABLE)])
+        solve(unary, np.zeros((1, 2, 2)), np.array(edges), method="trws", factors=[((0, 1, 2), TABLE)])
 
 
 def test_exhaustive_knows_its_limit():
     with pytest.raises(ValueError, match="at most 1e\\+08 labellings"):
-        solve(np.zeros((60, 2)), *no_edges(2), "exhaustive", factors=[((0, 1, 2), TABLE)])
+        solve(np.zeros((60, 2)), *no_edges(2), method="exhaustive", factors=[((0, 1, 2), TABLE)])
 
 
 KERNEL_CALL = {

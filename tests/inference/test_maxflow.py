@@ -93,7 +93,7 @@ def test_bound_covers_what_rounding_made_of_modular_tables(seed):
 def test_large_offsets_in_single_precision_change_no_label(method):
     unary = np.array([[0, 0.15], [0.15, 0], [0, 0.1]], np.float32)
     tables = (np.stack([0.1875 * np.eye(2)] * 3) + 1e6).astype(np.float32)
-    assert solve(unary, tables, TRIANGLE, method).labels.tolist() == [1, 1, 1]
+    assert solve(unary, tables, TRIANGLE, method=method).labels.tolist() == [1, 1, 1]
 
 
 def merge_parallel(problem):

@@ -1,6 +1,7 @@
 """The one place that turns the name of a method into a solver."""
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,14 +21,15 @@ def solve(
     unary: ArrayLike,
     interaction: ArrayLike,
     edges: ArrayLike,
+    factors: Sequence[tuple[ArrayLike, ArrayLike]] = (),
+    *,
     method: str = "auto",
     init: ArrayLike | None = None,
     tol: float = 1e-4,
     random_state: int | np.random.Generator | None = 0,
-    *,
-    factors: Sequence[tuple[ArrayLike, ArrayLike]] | None = None,
     max_iter: int | None = None,
     time_limit: float | None = None,
+    callback: Callable[[float, float, float], None] | None = None,
     reduced_costs: bool = False,
 ) -> Result:
     """The labelling y of highest score Σᵢ unary[i, yᵢ] + Σₑ interaction[e, yᵤ, yᵥ], with a certificate; Eq. (1).
@@ -40,6 +42,9 @@ def solve(
         Scores of the label pairs of each edge (u, v): axis 0 is the label of u. -inf forbids a pair.
     edges : array of integers of shape (n_edges, 2)
         Node numbers. Parallel edges add up, self-loops count for their node, no order is needed.
+    factors : list of (nodes, table), optional
+        Further factors over any number Q of nodes, with a table of n_labels ** Q scores each, for the methods "auto",
+        "trws", "bp", "icm", "exact" and "exhaustive".
     method : str, default "auto"
         - "auto": exact on forests and on two labels with submodular tables; otherwise relaxation and exact search in
           turn until the optimum is proved, `tol` is reached or further effort stops paying off.
@@ -59,13 +64,12 @@ def solve(
         all the same. "auto" looks for one unless `tol` is above 2.5e-3.
     random_state : int, Generator or None, default 0
         Seed of the random moves; None for a fresh one.
-    factors : list of (nodes, table), optional
-        Further factors over any number Q of nodes, with a table of n_labels ** Q scores each, for the methods "auto",
-        "trws", "bp", "icm", "exact" and "exhaustive".
     max_iter : int, optional
         Iterations in place of the method's own budget.
     time_limit : float, optional
         Seconds after which method "exact" returns the best labelling and bound it has.
+    callback : callable, optional
+        Called as `callback(seconds, score, bound)` when there is something new to tell.
     reduced_costs : bool, default False
         Whether to return a bound for each label of each node ("auto", "trws" and "tree").
 
@@ -82,18 +86,21 @@ def solve(
     >>> r.labels, r.score, r.bound, r.status
     (array([1, 1, 1]), 4.0, 4.0, 'optimal')
     """
+    began = time.monotonic()
     problem = validate.check_problem(unary, interaction, edges)
     options = _options(method, tol, random_state, max_iter, reduced_costs)
     start = validate.check_init(init, problem)
-    if factors is not None and not isinstance(factors, (list, tuple)):
+    if not isinstance(factors, (list, tuple)):
         raise ValueError(f"factors must be a list of pairs (nodes, table), got {type(factors).__name__}")
     if method == "exact":
-        return solve_exact(problem, factors or (), init=start, tol=options["tol"], time_limit=time_limit)
-    if time_limit is not None:
-        raise ValueError(f"time_limit is for method 'exact', got method {method!r}: give it max_iter instead")
-    if factors:
-        return solve_factors(problem, factors, init=start, **options)
-    return solve_in_kernel(problem, start, n_threads=1, **options)[0]
+        result = solve_exact(problem, factors, init=start, tol=options["tol"], time_limit=time_limit)
+    elif factors:
+        result = solve_factors(problem, factors, init=start, **options)
+    else:
+        result = solve_in_kernel(problem, start, n_threads=1, **options)[0]
+    if callback is not None:
+        callback(time.monotonic() - began, result.score, result.bound)
+    return result
 
 
 def solve_batch(
