@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from neuralfactors.inference.local_problem import Answer, LocalProblem
 
 if TYPE_CHECKING:
     import highspy
+    from scipy import sparse
 
 _LARGEST = 100.0  # the largest cost is scaled to this, which suits the solver's absolute tolerances
 _DOUBT = 1e-6  # in the same unit: what these tolerances may have made of the bound
@@ -31,7 +31,7 @@ class Program:
 
     gains: NDArray[np.float64]  # (n_columns,), none above 0
     upper: NDArray[np.float64]  # (n_columns,), 0 where a value is forbidden, otherwise 1
-    matrix: sparse.csr_matrix  # (n_rows, n_columns)
+    matrix: "sparse.csr_matrix"  # (n_rows, n_columns)
     right: NDArray[np.float64]  # (n_rows,)
     first: NDArray[np.int64]  # (V + 1,); the indicator of value a of variable v is column first[v] + a
     columns: list[NDArray[np.int64]]  # for each table but those of one variable, the columns of its entries
@@ -44,6 +44,8 @@ def make_program(problem: LocalProblem) -> Program:
     Of each variable one value is chosen. For each axis of a table, the indicators of the entries with a certain value
     there sum to the indicator of that value.
     """
+    from scipy import sparse
+
     first = np.cumsum([0, *problem.sizes])
     own = [np.zeros(size) for size in problem.sizes]
     for scope, table in problem.tables:

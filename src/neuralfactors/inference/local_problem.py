@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from neuralfactors.inference.factor_graph import Factor, FactorGraph
 
@@ -86,6 +84,9 @@ def _condition(factor: Factor, domains: list[NDArray[np.int64]]) -> Factor:
 
 def _components(n_nodes: int, scopes: list[tuple[int, ...]]) -> NDArray[np.int32]:
     """The number of the component of each node; factors tie all of their nodes to the first."""
+    from scipy.sparse import coo_array  # takes longer to import than most problems to solve
+    from scipy.sparse.csgraph import connected_components
+
     pairs = [(scope[0], i) for scope in scopes for i in scope[1:]]
     i, j = np.array(pairs, np.int64).reshape(-1, 2).T
     links = coo_array((np.ones(len(i), np.int8), (i, j)), shape=(n_nodes, n_nodes))
