@@ -1,0 +1,153 @@
+"""UAI files become problems whose scores are the logarithms of the product of the tables."""
+
+import bz2
+import gzip
+import json
+import lzma
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from problem_files import FactorList, problem_score, random_factors, solve_by_toulbar2
+
+from neuralfactors.inference import read_uai, solve
+
+SMALL = "MARKOV\n3\n2 3 2\n2\n1 0\n2 1 2\n\n2\n 0.3 0.7\n6\n 1 2\n 3 4\n 5 0\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="problem.uai"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def random_tables(rng):
+    def draw(shape):
+        return np.where(rng.random(shape) < 0.1, 0.0, rng.random(shape) * 10.0 ** rng.integers(-3, 4))
+
+    return draw
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_labelling_scores_the_logarithm_of_its_product(tmp_path_factory, seed):
+    rng = np.random.default_rng(seed)
+    truth = random_factors(rng, random_tables(rng), max_order=4)
+    path = tmp_path_factory.mktemp("uai") / "random.uai"
+    path.write_text(truth.uai("MARKOV" if seed % 2 else "BAYES"))
+    problem = read_uai(path)
+    assert problem.unary.shape == (len(truth.sizes), max(truth.sizes))
+    for y in truth.labellings():
+        assert problem_score(problem, y) == pytest.approx(truth.log_product(y), abs=1e-9)
+    best = max(truth.log_product(y) for y in truth.labellings())
+    result = solve(*problem, method="exhaustive")
+    assert result.score == pytest.approx(best, abs=1e-9)
+    assert result.status == ("infeasible" if best == -np.inf else "optimal")
+    assert best == -np.inf or all(label < size for label, size in zip(result.labels, truth.sizes, strict=True))
+
+
+def test_arrays_are_padded(write):
+    unary, interaction, edges, factors = read_uai(write(SMALL))
+    np.testing.assert_allclose(unary, [[np.log(0.3), np.log(0.7), -np.inf], [0, 0, 0], [0, 0, -np.inf]])
+    table = np.zeros((3, 3))
+    table[:, :2] = [[0, np.log(2)], [np.log(3), np.log(4)], [np.log(5), -np.inf]]
+    np.testing.assert_allclose(interaction, [table])
+    assert edges.tolist() == [[1, 2]]
+    assert factors == []
+
+
+def test_factors_over_one_pair_are_one_edge_whatever_their_orientation(write):
+    first, again = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]), np.array([[10.0, 20.0], [30.0, 40.0], [50.0, 60.0]])
+    loose = np.ones((3, 2))
+    truth = FactorList([2, 3, 2], [((0, 1), first), ((1, 2), loose), ((1, 0), again), ((0, 1), first)])
+    problem = read_uai(write(truth.uai()))
+    assert problem.edges.tolist() == [[0, 1], [1, 2]]
+    np.testing.assert_allclose(problem.interaction[0, :2, :3], np.log(first * first * again.T))
+
+
+def test_constants_count(write):
+    problem = read_uai(write("MARKOV 2 2 2 2 0 0 1 0.5 1 0.25"))
+    assert solve(*problem).score == pytest.approx(np.log(0.125))
+    assert solve(*read_uai(write("MARKOV 1 2 1 0 1 0"))).status == "infeasible"
+
+
+def test_comments_are_skipped(write):
+    commented = "c by hand\nc\n" + SMALL.replace("2\n1 0\n", "c factors\n2\n1 0\n")
+    for a, b in zip(read_uai(write(commented)), read_uai(write(SMALL)), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress, bz2.compress])
+def test_compression_shows_in_the_bytes(write, compress):
+    path = write(compress(SMALL.encode()), "problem.data")
+    np.testing.assert_array_equal(read_uai(path).interaction, read_uai(write(SMALL)).interaction)
+
+
+@pytest.mark.parametrize("text", ["2 0 1 2 0", "2 0 1\n2 0\n", "1\n2 0 1 2 0\n", "1 2 0 1 2 0"])
+def test_evidence_fixes_labels(write, text):
+    problem = read_uai(write(SMALL), write(text, "problem.uai.evid"))
+    assert np.isfinite(problem.unary).tolist() == [[False, True, False], [True] * 3, [True, False, False]]
+    assert problem.unary[0, 1] == pytest.approx(np.log(0.7))
+    assert solve(*problem).labels.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize("text", ["0", "1\n0\n", "1 0"])
+def test_evidence_may_be_none(write, text):
+    np.testing.assert_array_equal(read_uai(write(SMALL), write(text, "e")).unary, read_uai(write(SMALL)).unary)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("2\n1 1 0\n0\n", "e must hold one sample of evidence, but seems to hold 2"),
+        ("3\n0\n1 0 1\n0\n", "e must hold one sample of evidence, but seems to hold 3"),
+        ("1 3 0", "e, line 1: an observed variable must be a whole number from 0 to 2, got '3'"),
+        ("1 1 3", "e, line 1: variable 1 has the labels 0 to 2, but 3 was observed"),
+        ("2 0 0\n0 0", "e, line 2: variable 0 was observed twice"),
+        ("2 0 0", "e ends too early: numbers are missing at the observed variables (expected 4, got 2)"),
+        ("1 0 0 1 1", "e, line 1: the file should end after the last observed variable, but '1' follows"),
+        ("-1", "e, line 1: the number of observed variables must be a whole number from 0 to 3, got '-1'"),
+        ("1 0 0.5", "e, line 1: '0.5' is not a whole number"),
+        ("", "e is empty"),
+    ],
+)
+def test_evidence_that_is_refused(write, text, message):
+    path = write(text, "e")
+    with pytest.raises(ValueError, match=r"\A.*\Z") as caught:
+        read_uai(write(SMALL), path)
+    assert str(caught.value) == str(path.parent / message)
+
+
+def test_toulbar2_finds_the_same_optimum(write):
+    pytest.importorskip("pytoulbar2")
+    rng = np.random.default_rng(0)
+    truths = [random_factors(rng, lambda shape: 0.1 + rng.random(shape)) for _ in range(30)]
+    paths = [write(truth.uai(), f"{k}.uai") for k, truth in enumerate(truths)]
+    for truth, path, (labels, _) in zip(truths, paths, solve_by_toulbar2(paths), strict=True):
+        score = solve(*read_uai(path), method="exhaustive").score
+        assert score == pytest.approx(truth.log_product(labels), abs=1e-4)  # toulbar2 rounds logarithms
+
+
+@pytest.mark.realdata
+@pytest.mark.parametrize(
+    "name", ["Segmentation/2_28_s.21", "Segmentation/5_3_s.binary", "scene/0000047", "scene/0000759"]
+)
+def test_public_problems_have_their_known_optimum(data_dir, name):
+    known = json.loads((data_dir / "uai" / "best.json").read_text())[name]
+    result = solve(*read_uai(data_dir / "uai" / f"{name}.uai.gz"), method="exact")
+    assert known["proved"]
+    assert result.status == "optimal"
+    assert result.score == pytest.approx(known["best"], rel=1e-9)
+
+
+@pytest.mark.realdata
+def test_all_public_problems_are_read(data_dir):
+    for path in sorted((data_dir / "uai").glob("*/*.uai.gz")):
+        problem = read_uai(path)
+        assert len(problem.unary) > 0
+        assert not np.isnan(problem.unary).any()
+        assert not np.isnan(problem.interaction).any()
