@@ -1,6 +1,6 @@
 """MAP inference on general graphs: arrays in; labels, score, bound and status out. Knows no torch."""
 
-from neuralfactors.inference.formats import COMPRESSED, MapProblem, read_uai, read_wcsp
+from neuralfactors.inference.formats import COMPRESSED, MapProblem, read_uai, read_wcsp, write_uai
 from neuralfactors.inference.result import BatchResult, Result
 from neuralfactors.inference.solve import METHODS, solve, solve_batch
 
@@ -14,4 +14,5 @@ __all__ = [
     "read_wcsp",
     "solve",
     "solve_batch",
+    "write_uai",
 ]
