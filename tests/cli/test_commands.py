@@ -19,7 +19,20 @@ from neuralfactors.files import sealed
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Segmenter
 
-COMMANDS = ("demo", "train", "compare", "tune", "resume", "report", "predict", "evaluate", "info", "convert", "prepare")
+COMMANDS = (
+    "demo",
+    "train",
+    "compare",
+    "tune",
+    "resume",
+    "report",
+    "predict",
+    "evaluate",
+    "info",
+    "convert",
+    "prepare",
+    "solve",
+)
 
 
 def test_script_and_module_are_the_same_command():

@@ -174,7 +174,10 @@ def describe(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    """Segment images with context: from a folder of labelled pictures to a model and label maps."""
+    """Segment images with context: from a folder of labelled pictures to a model and label maps.
+
+    Or find the best labelling of any MAP problem in a file.
+    """
 
 
 def main() -> None:

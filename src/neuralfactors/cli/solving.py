@@ -1,0 +1,173 @@
+"""The command that solves a MAP problem in a file: solve."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from neuralfactors.cli.app import AsJson, command, progress, tell
+from neuralfactors.cli.tables import counted, show_json
+
+if TYPE_CHECKING:
+    from neuralfactors.inference import MapProblem, Result
+
+MEANINGS = {
+    "optimal": "proved, no labelling scores more",
+    "within_tol": "not proved, but score and bound are within the tolerance",
+    "approximate": "a labelling, and a bound on the score of the best one",
+    "infeasible": "proved, every labelling is forbidden",
+    "unresolved": "no allowed labelling was found, nor a proof that there is none",
+}
+_PAUSE = 0.1  # seconds between two states of the progress line
+
+
+@command("solve", "neuralfactors solve problem.uai.gz --time-limit 60")
+def solve(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .uai or .wcsp file, or one with .gz, .xz or .bz2.")],
+    method: Annotated[
+        str,
+        typer.Option(help="auto, alpha-expansion, trws, bp, icm, tree, maxflow, exact or exhaustive."),
+    ] = "auto",
+    time_limit: Annotated[
+        float | None,
+        typer.Option(metavar="SECONDS", help="When to stop with what has been found.", show_default="none"),
+    ] = None,
+    max_iter: Annotated[
+        int | None, typer.Option(help="Iterations of the method.", show_default="as many as pay off")
+    ] = None,
+    evidence: Annotated[Path | None, typer.Option(metavar="FILE", help="Labels observed, for a .uai file.")] = None,
+    tol: Annotated[float, typer.Option(help="Relative gap at which to stop without a proof.")] = 1e-4,
+    seed: Annotated[int, typer.Option(help="Of the random moves.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write the labels, as a UAI solution.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Find the best labelling of a problem in a file, UAI or WCSP, with a bound on what any labelling scores.
+
+    Scores are logarithms of the product of UAI tables, or WCSP costs with the sign changed: higher is better.
+    """
+    from neuralfactors import inference
+
+    _check_out(out, file, evidence)
+    problem = _read(file, evidence)
+    began = time.monotonic()
+    with _progress_line() as callback:
+        result = inference.solve(
+            *problem, method=method, tol=tol, random_state=seed, max_iter=max_iter, time_limit=time_limit,
+            callback=callback,
+        )  # fmt: skip
+    seconds = time.monotonic() - began
+    if out is not None:
+        _write_labels(out, result)
+    if as_json:
+        show_json(_document(file, problem, method, result, seconds))
+    else:
+        _show(problem, result, seconds, with_labels=out is None)
+    if out is not None:
+        tell(f"The labels are in {out}.")
+
+
+def _check_out(out: Path | None, *inputs: Path | None) -> None:
+    """Refuse before the work what could not be written after it."""
+    if out is None:
+        return
+    if not out.resolve().parent.is_dir():
+        raise ValueError(f"{out.parent} is not a folder")
+    if out.is_dir():
+        raise ValueError(f"{out} is a folder; --out names a file")
+    for path in inputs:
+        if path is not None and path.resolve() == out.resolve():
+            raise ValueError(f"{out} is read and would be lost: choose another --out")
+
+
+def _read(file: Path, evidence: Path | None) -> MapProblem:
+    """The problem in `file`, whose name tells the format."""
+    from neuralfactors.inference import COMPRESSED, read_uai, read_wcsp
+
+    suffix = Path(file.stem).suffix if file.suffix in COMPRESSED else file.suffix
+    if suffix == ".uai":
+        return read_uai(file, evidence)
+    if suffix != ".wcsp":
+        raise ValueError(f"{file} must end with .uai or .wcsp, and may end with {', '.join(COMPRESSED)} after that")
+    if evidence is not None:
+        raise ValueError(f"evidence is for UAI files, but {file} is a WCSP file")
+    return read_wcsp(file)
+
+
+@contextmanager
+def _progress_line() -> Iterator[Callable[[float, float, float], None] | None]:
+    """A function that shows score and bound on one line of the terminal, or None where nobody would see it."""
+    if not (progress() and sys.stderr.isatty()):
+        yield None
+        return
+    shown = -math.inf
+
+    def show(seconds: float, score: float, bound: float) -> None:
+        nonlocal shown
+        if seconds >= shown + _PAUSE:
+            shown = seconds
+            typer.echo(f"\r{seconds:.1f} s: score {score:.8g}, bound {bound:.8g}\x1b[K", nl=False, err=True)
+
+    try:
+        yield show
+    finally:
+        typer.echo("\r\x1b[K", nl=False, err=True)
+
+
+def _write_labels(out: Path, result: Result) -> None:
+    """Write the labels as solvers in the UAI competitions do: the task, then the number of nodes and their labels."""
+    from neuralfactors.files import write_atomically
+
+    if result.score == -math.inf:
+        raise ValueError(f"{out} was not written: {MEANINGS[result.status]}")
+    words = [len(result.labels), *result.labels.tolist()]
+    write_atomically(out, f"MPE\n{' '.join(map(str, words))}\n".encode())
+
+
+def _document(file: Path, problem: MapProblem, method: str, result: Result, seconds: float) -> dict[str, object]:
+    allowed = result.score > -math.inf
+    return {
+        "file": str(file),
+        "nodes": len(problem.unary),
+        "edges": len(problem.edges),
+        "factors": len(problem.factors),
+        "labels_per_node": problem.unary.shape[1],
+        "method": method,
+        "status": result.status,
+        "score": _finite(result.score),
+        "bound": _finite(result.bound),
+        "gap": _finite(result.gap),
+        "iterations": result.iterations,
+        "seconds": seconds,
+        "labels": result.labels.tolist() if allowed else None,
+    }
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None  # JSON has no infinity
+
+
+def _show(problem: MapProblem, result: Result, seconds: float, *, with_labels: bool) -> None:
+    parts = [counted(len(problem.unary), "node"), counted(len(problem.edges), "edge")]
+    if problem.factors:
+        parts.append(counted(len(problem.factors), "larger factor"))
+    facts = {
+        "problem": ", ".join([*parts, f"up to {counted(problem.unary.shape[1], 'label')}"]),
+        "status": f"{result.status.replace('_', ' ')}: {MEANINGS[result.status]}",
+        "score": f"{result.score:.12g}",
+        "bound": f"{result.bound:.12g}",
+        "gap": f"{result.gap:.6g}",
+        "seconds": f"{seconds:.2f}",
+    }
+    if with_labels and result.score > -math.inf:
+        facts["labels"] = " ".join(map(str, result.labels.tolist()))
+    for name, value in facts.items():
+        typer.echo(f"{name + ':':<9}{value}")
