@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "deadline.hpp"
 #include "hopes.hpp"
 #include "improves.hpp"
 #include "interrupt.hpp"
@@ -21,12 +22,14 @@ class AlphaExpansion {
   // Improves `labels` until no label can expand, or for as many moves as max_sweeps rounds over the labels have;
   // returns the number of moves tried.
   template <class T>
-  int run(const Problem<T>& problem, std::vector<int>& labels, int max_sweeps, Interrupt& interrupt) {
+  int run(const Problem<T>& problem, std::vector<int>& labels, int max_sweeps, Interrupt& interrupt,
+          const Deadline& deadline) {
     start_ = labels;
     reset(problem, labels);
     int n_moves = 0;
     for (int label = next_label(); label >= 0 && n_moves / problem.n_labels < max_sweeps; label = next_label()) {
       interrupt.check();
+      if (deadline.passed()) break;
       ++n_moves;
       expand(problem, labels, label, interrupt);
     }

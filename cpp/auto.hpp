@@ -1,11 +1,12 @@
 // Method `auto` on general graphs: relaxation and exact search in turn.
 //
 // TRW-S gives a bound and, for every label of every node, a belief: how much the bound would fall with that label.
-// Where the bound is nearly tight, few labels have a belief above score - bound, and only these can be part of a better
-// labelling. Eliminating variables over them therefore proves the optimum; over the best of them, when they are too
-// many, it gives a labelling that is far better than rounding. Most sweeps run on the most promising labels of each
-// node alone. Where the bound is loose (strong, frustrated tables) the beliefs of max-product are used instead, and
-// forests of nodes are re-optimised in turn.
+// Labels whose belief lies below score - bound cannot be part of a better labelling and leave the model, so that sweeps
+// become cheaper as the bound improves. What is left is searched by eliminating variables: over all of these labels it
+// proves the optimum; over the best of them, when they are too many, it gives a labelling that is far better than
+// rounding. The iterations are doubled for as long as that brings the gap down; where it does not, the relaxation is
+// not tight, and only the search for labellings goes on: by max-product, by expansion moves and in large
+// neighbourhoods.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@
 
 #include "bp.hpp"
 #include "candidates.hpp"
-#include "forest.hpp"
+#include "neighbourhoods.hpp"
 #include "proof.hpp"
 #include "random.hpp"
 #include "relaxation.hpp"
@@ -32,102 +33,202 @@ class AutoSearch {
       : task_(task), model_(task.work.model), relaxation_(task, build_model(task)), random_(task.options.seed) {}
 
   void run() {
-    const bool patient = task_.options.max_iterations > 0;  // a budget that is given is spent
-    const int budget = patient ? task_.options.max_iterations : kIterations;
-    iterate(relaxation_, std::min(kFirstIterations, budget));
+    relax(kFirst);
     if (task_.clip()) {
       relaxation_.restart();
-      iterate(relaxation_, std::min(kFirstIterations, budget));
+      now_ = {};
+      relax(kFirst);
     }
-    if (is_coarse() && is_restrictable() && !is_loose(kVeryLoose))
-      search_restricted();  // a bound that satisfies comes long before a labelling that is nearly as good as can be
-    else if (!is_loose(kVeryLoose) && !is_wide())
-      iterate(relaxation_, std::min(kSecondIterations, budget - task_.out.iterations));
-    double gap_before = std::numeric_limits<double>::infinity();
-    while (!satisfied() && !search(relaxation_, model_, is_restrictable())) {
-      if (task_.closed()) break;
-      const double hoped_for = (is_loose(kNear) ? kWorthIt : kWorthItNear) * gap_before;
-      const bool promising = (patient || task_.gap() < hoped_for) && !is_loose(kVeryLoose);
-      gap_before = task_.gap();
-      if (task_.out.iterations >= budget || !promising) {
-        if (is_loose(kLoose)) search_by_max_product();
-        break;
-      }
-      const bool restricted = is_restrictable() && is_loose(kNear);
-      if (restricted) search_restricted();
-      if (is_coarse() && task_.closed()) break;
-      iterate(relaxation_, restricted ? 1 : is_restrictable() ? kMoreOfMany : kMoreOfFew);
+    if (!is_wide()) relax(kSecond);
+    if (!prove_if_few()) {
+      if (has_many_labels())
+        warm_up();
+      else
+        search();
+      close_gap();
     }
-    if (!task_.closed() && is_loose(kExpand)) expand_labels();
+    if (!done() && is_stalled()) search_by_max_product();
+    if (!done() && is_loose(kExpand)) expand_labels();
+    if (!done() && is_stalled() && !is_coarse()) {
+      lower_bound();
+      search_neighbourhoods();
+    }
+    if (task_.deadline.limited()) go_on();
     certify();
   }
 
  private:
-  static constexpr int kFirstIterations = 3, kSecondIterations = 2, kIterations = 60;
+  // Iterations before the labelling tells large penalties from scores, and before it is worth looking at.
+  static constexpr int kFirst = 3, kSecond = 2;
+  // With more labels than kFew, kWarmUp iterations on the kFew best of them come first. With more than kWide, an
+  // iteration on all of them costs so much more that kSecond is left to these.
+  static constexpr int kFew = 8, kWide = 24, kWarmUp = 6;
+  // Halvings of the gap by twice the iterations: so many that they are worth as much time as was spent so far; so few
+  // that the relaxation is not tight if kLoose of the regret is still open; so few that it has ended. Measured after
+  // five iterations: 0.6 to 5 on learned, protein and segmentation problems; 0.1 to 0.5 on random tables; below 0.08 on
+  // frustrated grids, object detection and constraint problems.
+  static constexpr double kWorthwhile = 4, kStalled = 0.5, kEnded = 0.05;
+  static constexpr double kLoose = 0.02;
+  static constexpr double kLittle = 2e7;      // effort that nobody notices: about two milliseconds
+  static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, where the relaxation is not tight
   static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
-  static constexpr int kMoreOfMany = 2, kMoreOfFew = 6;         // further iterations with many labels and with few
-  static constexpr double kWorthIt = 0.3, kWorthItNear = 0.85;  // a round must bring the gap down to this part of it
-  static constexpr int kRestricted = 8;                         // labels of a node in the restricted model
-  static constexpr int kWide = 24;  // with more labels a restricted sweep costs next to nothing beside a full one
-  static constexpr int kRestrictedIterations = 6, kRestrictedIterationsWide = 12;
-  static constexpr double kMaxTable = 4000;                   // entries of one elimination
-  static constexpr double kNear = 2.5e-3;                     // a gap, relative to the regret, that may well be closed
-  static constexpr double kLoose = 0.03, kVeryLoose = 0.125;  // gaps at which beliefs say little, or nothing
-  static constexpr double kExpand = 0.0125;                   // a gap at which expansion moves may still find something
+  static constexpr double kMaxTable = 4000;  // entries of one elimination
+  static constexpr double kProofCost = 300;  // as kEliminationCost, in double precision
+  static constexpr double kExpand = 0.0125;  // a gap at which expansion moves may still find something
   static constexpr int kExpansionSweeps = 3;
   static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
   static constexpr int kMaxPerNode = 8;  // candidates of one node
   static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.6;
-  static constexpr int kMaxProductIterations = 16, kWarmUp = 3;
+  static constexpr int kMaxProductIterations = 16, kMaxProductWarmUp = 3;
   static constexpr int kMaxProductPatience = 48;  // iterations until the first improvement, where nothing is known
-  static constexpr int kPatience = 5;             // forests in a row that bring nothing
   static constexpr float kReinforcement = 0.03f;
 
   Task<T>& task_;
   Model& model_;
   Relaxation<T> relaxation_;
   Random random_;
-  bool settled_ = false;  // the bound stands as it is
+  struct Progress {
+    int iterations = 0;
+    double bound = std::numeric_limits<double>::infinity();
+  };
+  Progress before_, now_;  // of the relaxation, at its last two stops
+  bool settled_ = false;   // the bound stands as it is
   CandidateChooser chooser_;
 
   bool is_loose(double limit) const { return task_.gap() > limit * task_.regret(); }
-  bool is_restrictable() const { return model_.n_labels > kRestricted; }
-  bool satisfied() { return is_coarse() ? task_.closed() : task_.optimal(); }
+  bool has_many_labels() const { return task_.problem.n_labels > kFew; }
+  bool is_wide() const { return task_.problem.n_labels > kWide; }
   bool is_coarse() const { return task_.options.tolerance > kCoarse; }
-  bool is_wide() const { return model_.n_labels > kWide; }
+  bool done() { return task_.out_of_time() || (is_coarse() ? task_.closed() : task_.optimal()); }
+
+  void relax(int n) {
+    relax(relaxation_, n);
+    before_ = now_;
+    now_ = {now_.iterations + n, task_.out.bound};
+  }
 
   // n forward sweeps with the backward ones before and between them; the last two round, the last keeps its beliefs.
-  void iterate(Relaxation<T>& relaxation, int n) {
+  void relax(Relaxation<T>& relaxation, int n) {
     for (int k = n - 1; k >= 0; --k) {
+      if (k > 0 && task_.out_of_time()) k = 0;
       if (!relaxation.next_is_forward()) relaxation.sweep(false);
-      relaxation.sweep(k < 2, k == 0);
+      relaxation.sweep(k < 2 || is_stalled(), k == 0);
       ++task_.out.iterations;
     }
   }
 
-  // Exact search over the labels that a better labelling could have; returns whether the incumbent is proved optimal.
-  // With `only_proof` nothing is done unless all of these labels can be taken.
-  bool search(const Relaxation<T>& relaxation, const Model& model, bool only_proof) {
+  // Iterations with the most promising labels of each node alone, which cost a fraction of the others: no bound comes
+  // of them, but messages that are nearly right, and a labelling.
+  void warm_up() {
+    Model& small = task_.work.small_model;
+    std::vector<int> first, labels;
+    chooser_.best_of_each(model_, relaxation_.belief, kFew, first, labels);
+    small.build(model_, first, labels);
+    Relaxation<T> relaxation(task_, small, false);
+    relax(relaxation, is_wide() ? 2 * kWarmUp : kWarmUp);
+    improve_by_beliefs(small, relaxation.belief, task_.gap(), kCandidatesPerNode);
+    small.return_messages(model_, first, labels);
+    relax(relaxation_, 1);
+  }
+
+  void improve_by_beliefs(const Model& model, const std::vector<float>& belief, double threshold, double per_node) {
     improve_nodes(model);
+    for (int k = 0; k < kAttempts && !task_.out_of_time(); ++k) {
+      choose_candidates(model, belief, threshold, per_node);
+      eliminate(model);
+      if (!task_.offer(model, task_.work.by_position)) break;
+    }
+  }
+
+  // Twice the iterations again and again, while the gap closes fast enough for what they cost.
+  void close_gap() {
+    const int budget = task_.options.max_iterations;
+    while (!done() && !prove_if_few() && !done()) {
+      const int left = budget > 0 ? budget - task_.out.iterations : std::numeric_limits<int>::max();
+      if (!task_.options.reduced_costs) relaxation_.prune();
+      const double cost = 2 * now_.iterations * model_.sweep_cost() / task_.effort;
+      const bool pays = speed() > kWorthwhile * cost || (is_loose(kLoose) && !is_stalled());
+      if (left <= 0 || (budget == 0 && !pays)) return;
+      relax(std::min(now_.iterations, left));
+      search();
+    }
+  }
+
+  // How often the gap halves when the iterations are doubled, by the last two stops and the score that is known now.
+  double speed() const {
+    if (before_.iterations == 0) return std::numeric_limits<double>::infinity();
+    const double doublings = std::log2(static_cast<double>(now_.iterations) / before_.iterations);
+    const double left = (now_.bound - task_.out.score) / (before_.bound - task_.out.score);
+    return -std::log2(std::max(left, 1e-9)) / doublings;
+  }
+
+  // The relaxation is not tight, and its beliefs say little.
+  bool is_stalled() const { return is_loose(kLoose) && speed() < kStalled; }
+
+  // The proof where few labels are left; costs next to nothing where they are many.
+  bool prove_if_few() {
+    improve_nodes(model_);
+    const double gap = relaxation_.bound_of_belief() - task_.out.score;
+    return choose_candidates(model_, relaxation_.belief, gap + 2 * model_.rounding, 0) && prove_optimal();
+  }
+
+  // The bound where it is not tight: twice the iterations while they bring it down, for as long as all else has taken.
+  void lower_bound() {
+    const double effort = task_.effort;
+    while (!done() && (task_.deadline.limited() || task_.effort < 2 * effort)) {
+      const double before = task_.gap();
+      relax(now_.iterations);
+      if (before - task_.gap() < kLeastGain * before) break;
+    }
+  }
+
+  // Moves until a quarter of all effort has been in vain, or half of it has been spent on them.
+  void search_neighbourhoods() {
+    NeighbourhoodSearch<T> search(task_, model_, random_);
+    const double most = 2 * std::max(task_.effort, kLittle);
+    double last_success = task_.effort;
+    while (!done() && task_.effort < std::min(most, std::max(4.0 / 3 * last_success, kLittle)))
+      if (search.step()) last_success = task_.effort;
+  }
+
+  // With time left: the gap is closed as far as it can be, then better labellings are looked for.
+  void go_on() {
+    while (!done() && speed() > kEnded) {
+      relaxation_.prune();
+      relax(now_.iterations);
+      if (search()) return;
+    }
+    NeighbourhoodSearch<T> neighbourhoods(task_, model_, random_);
+    while (!done()) neighbourhoods.step();
+  }
+
+  // Exact search over the labels that a better labelling could have, or over the best of them; returns whether the
+  // incumbent is proved optimal.
+  bool search() {
+    improve_nodes(model_);
     for (int attempt = 0; attempt < kAttempts; ++attempt) {
-      const double gap = relaxation.bound_of_belief() - task_.out.score;
+      const double gap = relaxation_.bound_of_belief() - task_.out.score;
       const bool complete =
-          choose_candidates(relaxation.belief, model, gap + 2 * model.rounding, only_proof ? 0 : kCandidatesPerNode);
-      if (only_proof && !complete) return false;
-      const int frozen = eliminate(model, complete ? kProofTable : kMaxTable);
-      const bool improved = task_.offer(model, task_.work.by_position);
-      if (complete && frozen == 0 && model.label_of.empty()) return settle();
-      if (!improved) break;
+          choose_candidates(model_, relaxation_.belief, gap + 2 * model_.rounding, kCandidatesPerNode);
+      if (complete && prove_optimal()) return true;
+      eliminate(model_);
+      if (!task_.offer(model_, task_.work.by_position)) break;
     }
     return false;
   }
 
-  // The incumbent is the best among its candidates, and nothing else can be better, but for the rounding of float32:
-  // that will do, or else the same is done in double precision.
-  bool settle() {
-    if (is_coarse()) task_.tighten(task_.out.score + model_.rounding);
-    settled_ = is_coarse() || search_candidates(task_, model_);
-    return settled_;
+  // The candidates are all labels that a better labelling could have. If the best of them can be found, the incumbent
+  // is proved optimal: in double precision, unless the tolerance makes that a waste.
+  bool prove_optimal() {
+    const double max_total = std::min(task_.effort / kProofCost, kEntries);
+    if (!is_coarse()) return settled_ = search_candidates(task_, model_, max_total);
+    Elimination<ModelScores>& elimination = task_.work.elimination;
+    settled_ =
+        elimination.solve(ModelScores{model_}, task_.work.candidates, task_.work.by_position, max_total, random_);
+    if (!settled_) return false;
+    task_.offer(model_, task_.work.by_position);
+    task_.tighten(task_.out.score + model_.rounding);
+    return true;
   }
 
   // The bound in double precision, and the proof where the rounding of float32 was in its way.
@@ -142,98 +243,58 @@ class AutoSearch {
     if (wanted) fill_reduced_costs(task_, model_, certificate);
   }
 
-  // Single-node moves from the incumbent, in float32 and on the labels of the model.
+  // Single-node moves from the incumbent, in float32.
   void improve_nodes(const Model& model) {
     LocalSearch& local_search = task_.work.local_search;
     task_.incumbent(model, task_.work.by_position);
     local_search.start(model, task_.work.by_position);
     if (local_search.icm(100) > 0) task_.offer(model, local_search.labels);
+    task_.effort += 2 * model.sweep_cost();
   }
 
-  // Tables are smaller in large problems, so that all of them together stay within bounds.
+  // May take about as long as everything before it.
   int eliminate(const Model& model, double max_table = kMaxTable) {
-    max_table = std::min(max_table, kEntries / std::max(model.n_nodes, 1));
-    return task_.work.elimination.improve(ModelScores{model}, task_.work.candidates, task_.work.by_position, max_table,
-                                          random_);
+    Elimination<ModelScores>& elimination = task_.work.elimination;
+    const double max_total = std::min(task_.effort / kEliminationCost, kEntries);
+    const int frozen = elimination.improve(ModelScores{model}, task_.work.candidates, task_.work.by_position, max_table,
+                                           max_total, random_);
+    task_.effort += kEliminationCost * elimination.total() + kPlanningCost * elimination.n_variables();
+    return frozen;
   }
 
   // Candidates from the incumbent and the beliefs above -threshold; returns whether none had to be left out.
-  bool choose_candidates(const std::vector<float>& belief, const Model& m, double threshold, double per_node) {
-    task_.incumbent(m, task_.work.by_position);
-    const float floor = static_cast<float>(-threshold / m.unit);
+  bool choose_candidates(const Model& model, const std::vector<float>& belief, double threshold, double per_node) {
+    task_.incumbent(model, task_.work.by_position);
+    const float floor = static_cast<float>(-threshold / model.unit);
     const CandidateChooser::Limits limits{kProofPerNode, per_node, kMaxPerNode};
-    return chooser_.choose(m, belief, task_.work.by_position, floor, limits, task_.work.candidates);
+    return chooser_.choose(model, belief, task_.work.by_position, floor, limits, task_.work.candidates);
   }
 
-  // The same with the best labels of each node only: a fraction of the work, and no bound.
-  void search_restricted() {
-    Model& small = task_.work.restricted;
-    task_.incumbent(model_, task_.work.by_position);
-    small.restrict_to(model_, kRestricted,
-                      best_labels(model_, relaxation_.belief, task_.work.by_position, kRestricted));
-    Relaxation<T> relaxation(task_, small);
-    iterate(relaxation, is_wide() ? kRestrictedIterationsWide : kRestrictedIterations);
-    search(relaxation, small, false);
-    small.return_messages(model_);
-  }
-
-  // The relaxation is far from tight: max-product may know better. Returns false, everything as it was, if it does not;
-  // else searches from its best labelling.
-  bool search_by_max_product() {
-    const std::vector<float> unary = model_.unary, weight = model_.weight;
-    const std::vector<float> to_earlier = model_.to_earlier, to_later = model_.to_later;
-    const double bound = relaxation_.certificate(false).bound;
-    Relaxation<T> max_product(task_, model_);
-    max_product.start_max_product();
-    bool helps = false;
-    for (int k = 0; k < (helps ? kMaxProductIterations : kMaxProductPatience); ++k) {
-      helps |= max_product.max_product_sweep(kDamping, true);
-      if (k >= kWarmUp) max_product.reinforce(kReinforcement);
-      if (k == kWarmUp && !helps && !is_loose(kVeryLoose)) break;
-      max_product.max_product_sweep(kDamping);
-      ++task_.out.iterations;
+  // The relaxation is far from tight: max-product may know better.
+  void search_by_max_product() {
+    std::vector<float> belief;
+    {
+      const KeptMessages kept(model_);
+      Relaxation<T> max_product(task_, model_, false);
+      max_product.start_max_product();
+      bool helps = false;
+      for (int k = 0; k < (helps ? kMaxProductIterations : kMaxProductPatience) && !task_.out_of_time(); ++k) {
+        helps |= max_product.max_product_sweep(kDamping, true);
+        if (k >= kMaxProductWarmUp) max_product.reinforce(kReinforcement);
+        max_product.max_product_sweep(kDamping);
+        ++task_.out.iterations;
+      }
+      if (!helps) return;
+      belief = std::move(max_product.belief);
     }
-    model_.unary = unary;
-    if (helps) search_beliefs(max_product.belief);
-    model_.weight = weight;
-    model_.to_earlier = to_earlier;
-    model_.to_later = to_later;
-    if (helps) {
-      task_.out.bound = bound;
-      settled_ = true;
-    }
-    return helps;
-  }
-
-  void search_beliefs(const std::vector<float>& belief) {
-    improve_nodes(model_);
-    for (int k = 0; k < kAttempts; ++k) {
-      choose_candidates(belief, model_, task_.gap(), kLooseCandidatesPerNode);
-      eliminate(model_);
-      if (!task_.offer(model_, task_.work.by_position)) break;
-    }
-    improve_forests();
+    improve_by_beliefs(model_, belief, task_.gap(), kLooseCandidatesPerNode);
   }
 
   // Expansion moves reach labellings that differ from the incumbent over large regions.
   void expand_labels() {
     std::vector<int> labels = task_.out.labels;
-    task_.work.expansion.run(task_.problem, labels, kExpansionSweeps, task_.interrupt);
+    task_.work.expansion.run(task_.problem, labels, kExpansionSweeps, task_.interrupt, task_.deadline);
     task_.offer(labels);
-  }
-
-  void improve_forests() {
-    LocalSearch& search = task_.work.local_search;
-    task_.incumbent(model_, task_.work.by_position);
-    search.start(model_, task_.work.by_position);
-    ForestBuilder builder;
-    Forest forest;
-    for (int moves = 0, failures = 0; moves < 200 && failures < kPatience; ++moves) {
-      task_.interrupt.check();
-      builder.build(model_, random_, forest);
-      failures = search.optimise(forest) ? 0 : failures + 1;
-    }
-    task_.offer(model_, search.labels);
   }
 };
 

@@ -65,6 +65,9 @@ class SharedStop : public Interrupt {
     if (caller_) caller_->check();
     if (stop_.load(std::memory_order_relaxed)) throw Interrupted{};
   }
+  void improved(double score, double bound) override {
+    if (caller_) caller_->improved(score, bound);
+  }
 
  private:
   const std::atomic<bool>& stop_;

@@ -81,9 +81,10 @@ void solve_batch(const Array<const T, 2>& unary, const Array<const T, 3>& intera
                  const Array<const std::int64_t, 2>& edges, const Array<const std::int64_t, 1>& node_ptr,
                  const Array<const std::int64_t, 1>& edge_ptr, const std::string& method,
                  const std::optional<Array<const std::int64_t, 1>>& init, double tol, int max_iter, std::uint64_t seed,
-                 int n_threads, const Array<std::int64_t, 1>& labels, const Array<double, 1>& score,
-                 const Array<double, 1>& bound, const Array<std::int8_t, 1>& status,
-                 const Array<std::int32_t, 1>& iterations, const std::optional<Array<double, 2>>& reduced_costs) {
+                 double time_limit, const std::optional<nb::callable>& callback, int n_threads,
+                 const Array<std::int64_t, 1>& labels, const Array<double, 1>& score, const Array<double, 1>& bound,
+                 const Array<std::int8_t, 1>& status, const Array<std::int32_t, 1>& iterations,
+                 const std::optional<Array<double, 2>>& reduced_costs) {
   const std::size_t n_nodes = unary.shape(0), n_labels = unary.shape(1), n_edges = edges.shape(0);
   if (n_labels < 1 || n_labels > 46340) throw nb::value_error("unary needs between 1 and 46340 labels");
   if (interaction.shape(0) != n_edges || interaction.shape(1) != n_labels || interaction.shape(2) != n_labels)
@@ -110,6 +111,8 @@ void solve_batch(const Array<const T, 2>& unary, const Array<const T, 3>& intera
   options.max_iterations = max_iter;
   options.seed = seed;
   options.reduced_costs = reduced_costs.has_value();
+  options.time_limit = time_limit;
+  options.progress = callback.has_value();
   const Batch<T> batch{unary.data(),
                        interaction.data(),
                        edges.data(),
@@ -120,7 +123,7 @@ void solve_batch(const Array<const T, 2>& unary, const Array<const T, 3>& intera
                        static_cast<int>(n_labels)};
   const BatchOutcome out{labels.data(), score.data(),      bound.data(),
                          status.data(), iterations.data(), reduced_costs ? reduced_costs->data() : nullptr};
-  PythonSignals signals;
+  PythonSignals signals(callback);
   try {
     nb::gil_scoped_release release;
     BatchSolver<T>(batch, options, out).run(n_threads, signals);
@@ -134,8 +137,9 @@ void bind_solve_batch(nb::module_& m, const char* name) {
   m.def(name, &solve_batch<T>, nb::arg("unary").noconvert(), nb::arg("interaction").noconvert(),
         nb::arg("edges").noconvert(), nb::arg("node_ptr").noconvert(), nb::arg("edge_ptr").noconvert(),
         nb::arg("method"), nb::arg("init").noconvert().none(), nb::arg("tol"), nb::arg("max_iter"), nb::arg("seed"),
-        nb::arg("n_threads"), nb::arg("labels").noconvert(), nb::arg("score").noconvert(), nb::arg("bound").noconvert(),
-        nb::arg("status").noconvert(), nb::arg("iterations").noconvert(), nb::arg("reduced_costs").noconvert().none());
+        nb::arg("time_limit"), nb::arg("callback").none(), nb::arg("n_threads"), nb::arg("labels").noconvert(),
+        nb::arg("score").noconvert(), nb::arg("bound").noconvert(), nb::arg("status").noconvert(),
+        nb::arg("iterations").noconvert(), nb::arg("reduced_costs").noconvert().none());
 }
 
 }  // namespace

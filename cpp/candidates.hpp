@@ -77,8 +77,8 @@ class CandidateChooser {
     out.label.clear();
     for (int i = 0; i < m.n_nodes; ++i) {
       best.clear();
-      const float* b = belief.data() + static_cast<std::size_t>(i) * m.stride;
-      for (int a = 0; a < m.n_labels; ++a) {
+      const float* b = belief.data() + m.begin[i];
+      for (int a = 0; a < m.count[i]; ++a) {
         if (b[a] < floor || a == present[i]) continue;
         if (b[a] == floor && ties == 0) continue;
         ties -= b[a] == floor;
@@ -91,6 +91,21 @@ class CandidateChooser {
     return complete;
   }
 
+  // The labels of highest belief, at most n of each node, in ascending order.
+  void best_of_each(const Model& m, const std::vector<float>& belief, int n, std::vector<int>& first,
+                    std::vector<int>& labels) {
+    Shortlist best(n);
+    first.assign(1, 0);
+    labels.clear();
+    for (int i = 0; i < m.n_nodes; ++i) {
+      best.clear();
+      for (int a = 0; a < m.count[i]; ++a) best.add(a, belief[m.begin[i] + a]);
+      for (int k = 0; k < best.size(); ++k) labels.push_back(best[k]);
+      std::sort(labels.begin() + first.back(), labels.end());
+      first.push_back(static_cast<int>(labels.size()));
+    }
+  }
+
  private:
   std::vector<float> beliefs_;
 
@@ -99,28 +114,11 @@ class CandidateChooser {
   void collect(const Model& m, const std::vector<float>& belief, const std::vector<int>& present, float floor) {
     beliefs_.clear();
     for (int i = 0; i < m.n_nodes; ++i) {
-      const float* b = belief.data() + static_cast<std::size_t>(i) * m.stride;
-      for (int a = 0; a < m.n_labels; ++a)
+      const float* b = belief.data() + m.begin[i];
+      for (int a = 0; a < m.count[i]; ++a)
         if (b[a] >= floor && a != present[i]) beliefs_.push_back(b[a]);
     }
   }
 };
-
-// (V, count) by position: the present label of each node and the others of highest belief.
-inline std::vector<int> best_labels(const Model& m, const std::vector<float>& belief, const std::vector<int>& present,
-                                    int count) {
-  std::vector<int> labels;
-  labels.reserve(static_cast<std::size_t>(m.n_nodes) * count);
-  Shortlist best(count - 1);
-  for (int i = 0; i < m.n_nodes; ++i) {
-    best.clear();
-    const float* b = belief.data() + static_cast<std::size_t>(i) * m.stride;
-    for (int a = 0; a < m.n_labels; ++a)
-      if (a != present[i]) best.add(a, b[a]);
-    labels.push_back(present[i]);
-    for (int k = 0; k < count - 1; ++k) labels.push_back(best[k]);
-  }
-  return labels;
-}
 
 }  // namespace neuralfactors

@@ -27,7 +27,7 @@ struct ModelScores {
   const Model& model;
 
   const Links& links() const { return model; }
-  float row(int i, int label) const { return model.unary[static_cast<std::size_t>(i) * model.stride + label]; }
+  float row(int i, int label) const { return model.row(i)[label]; }
   float table(int slot, int earlier, int later) const { return model.at(slot, earlier, later); }
 };
 
@@ -37,14 +37,28 @@ struct ExactScores {
   using Value = double;
   const Problem<T>& problem;
   const Survey& survey;
-  const Model& model;  // for the order of its nodes
+  const Model& model;  // for the order of its nodes and the numbers of its labels
 
   const Links& links() const { return model; }
-  double row(int i, int label) const { return problem.row(model.node[i])[label] - survey.row_max[model.node[i]]; }
+  double row(int i, int label) const {
+    const Graph& g = *problem.graph;
+    const int here = model.label(i, label), u = model.node[i];
+    double score = problem.row(u)[here] - survey.row_max[u];
+    for (int k = g.begin[u]; k < g.begin[u + 1] && !model.whole; ++k) {
+      const Graph::Arc& arc = g.arcs[k];
+      if (model.position[arc.node] != Model::kGone) continue;
+      const int there = model.fixed[arc.node];
+      score += (arc.from_tail ? problem.at(arc.edge, here, there) : problem.at(arc.edge, there, here)) -
+               survey.table_max[arc.edge];
+    }
+    return score;
+  }
   double table(int slot, int earlier, int later) const {
-    const int e = model.edge[slot];
-    const bool rows_later = model.flipped[slot] != 0;
-    return problem.at(e, rows_later ? later : earlier, rows_later ? earlier : later) - survey.table_max[e];
+    const int e = model.edge[slot], u = problem.graph->tail[e], v = problem.graph->head[e];
+    const bool from_tail = model.position[u] < model.position[v];
+    const int i = model.position[from_tail ? u : v], j = model.position[from_tail ? v : u];
+    const int a = model.label(i, earlier), b = model.label(j, later);
+    return problem.at(e, from_tail ? a : b, from_tail ? b : a) - survey.table_max[e];
   }
 };
 
@@ -53,23 +67,45 @@ class Elimination {
  public:
   static constexpr int kMaxCandidates = 255;  // of one node: choices are stored as bytes
 
-  // Labels (by position) become the best ones among the candidates; returns the number of frozen nodes.
+  // Labels (by position) become the best ones among the candidates; returns the number of frozen nodes. No table has
+  // more than max_table entries, and all of them together about max_total.
   int improve(const Scores& scores, const Candidates& candidates, std::vector<int>& labels, double max_table,
-              Random& random) {
+              double max_total, Random& random) {
+    const int frozen = prepare(scores, candidates, max_table, max_total, random);
+    run(labels);
+    return frozen;
+  }
+
+  // The same, or nothing at all if nodes would have to be frozen; returns which.
+  bool solve(const Scores& scores, const Candidates& candidates, std::vector<int>& labels, double max_total,
+             Random& random) {
+    if (prepare(scores, candidates, max_total, max_total, random) > 0) return false;
+    run(labels);
+    return true;
+  }
+
+  double total() const { return total_; }  // entries of all tables of the last call
+  int n_variables() const { return static_cast<int>(node_.size()); }
+
+ private:
+  double total_ = 0;
+
+  int prepare(const Scores& scores, const Candidates& candidates, double max_table, double max_total, Random& random) {
     scores_ = &scores;
     links_ = &scores.links();
     candidates_ = &candidates;
     collect_free_nodes();
-    const int frozen = plan(max_table, random);
+    return plan(max_table, max_total, random);
+  }
+
+  void run(std::vector<int>& labels) {
     fill_tables();
     for (std::size_t k = 0; k < buckets_.size(); ++k) eliminate(buckets_[k]);
     for (std::size_t k = buckets_.size(); k-- > 0;) substitute(buckets_[k]);
     for (std::size_t v = 0; v < node_.size(); ++v)
-      labels[node_[v]] = candidates.label[candidates.begin[node_[v]] + choice_[v]];
-    return frozen;
+      labels[node_[v]] = candidates_->label[candidates_->begin[node_[v]] + choice_[v]];
   }
 
- private:
   // Scopes and tables live one after the other in common arrays: thousands of small vectors would cost more than the
   // work.
   struct Scope {
@@ -138,7 +174,7 @@ class Elimination {
   }
 
   // Order of elimination, by the graph alone: fills buckets_ with variables and scopes; returns how many were frozen.
-  int plan(double max_table, Random& random) {
+  int plan(double max_table, double max_total, Random& random) {
     using Entry = std::pair<double, int>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
     state_.assign(node_.size(), kWaiting);
@@ -147,16 +183,18 @@ class Elimination {
     scopes_.clear();
     for (int v = 0; v < static_cast<int>(node_.size()); ++v) queue.push({cost(v), v});
     int frozen = 0;
+    total_ = 0;
     while (!queue.empty()) {
       const auto [c, v] = queue.top();
       queue.pop();
       if (state_[v] != kWaiting || c != cost(v)) continue;  // an entry from before a neighbour went
-      if (c > max_table) {
+      if (c > max_table || (total_ + c > max_total && !neighbours_[v].empty())) {
         const int u = to_freeze(v, random);
         leave(u, kFrozen);
         ++frozen;
         if (u != v) queue.push({c, v});
       } else {
+        total_ += c;
         rank_[v] = static_cast<int>(buckets_.size());
         buckets_.push_back({v, {scopes_.size(), static_cast<int>(neighbours_[v].size())}, -1, 0});
         scopes_.insert(scopes_.end(), neighbours_[v].begin(), neighbours_[v].end());

@@ -56,7 +56,7 @@ int polish_by_icm(Task<T>& task, int max_sweeps = 100) {
 
 template <class T>
 void solve_icm(Task<T>& task) {
-  task.out.iterations = polish_by_icm(task, task.options.max_iterations ? task.options.max_iterations : 100);
+  task.out.iterations = polish_by_icm(task, task.budget(100));
 }
 
 }  // namespace neuralfactors

@@ -1,4 +1,4 @@
-// How a solver learns that the caller wants it to stop (Ctrl-C).
+// How a solver hears from its caller (Ctrl-C) and tells it of progress.
 #pragma once
 
 #include <exception>
@@ -14,6 +14,8 @@ class Interrupt {
   virtual ~Interrupt() = default;
   // Cheap enough to be called every few microseconds; throws Interrupted when the work should end.
   virtual void check() = 0;
+  // The incumbent or the bound is better than before; asked for by Options::progress.
+  virtual void improved(double /*score*/, double /*bound*/) {}
 };
 
 }  // namespace neuralfactors

@@ -13,7 +13,7 @@ constexpr float kInfinity = __builtin_inff();
 // NV = 0 stands for "read it at run time".
 
 template <int NV>
-inline void max_rows(const float* table, int n_labels, int row, int nv, const float* h, float* out) {
+inline void max_rows(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
   constexpr int kBlock = NV ? NV : 4;
   constexpr int kChains = kBlock <= 2 ? 4 : 2;  // independent maxima hide the latency of short rows
   for (int k0 = 0; k0 < nv; k0 += kBlock) {
@@ -22,13 +22,13 @@ inline void max_rows(const float* table, int n_labels, int row, int nv, const fl
     for (auto& chain : best)
       for (auto& b : chain) b = fill(-kInfinity);
     int a = 0;
-    for (; a + kChains <= n_labels; a += kChains)
+    for (; a + kChains <= n_rows; a += kChains)
       for (int c = 0; c < kChains; ++c) {
         const Float8 ha = fill(h[a + c]);
         const float* r = table + static_cast<std::size_t>(a + c) * row + k0 * kLanes;
         for (int k = 0; k < width; ++k) best[c][k] = max(best[c][k], ha + load(r + k * kLanes));
       }
-    for (; a < n_labels; ++a) {
+    for (; a < n_rows; ++a) {
       const Float8 ha = fill(h[a]);
       const float* r = table + static_cast<std::size_t>(a) * row + k0 * kLanes;
       for (int k = 0; k < width; ++k) best[0][k] = max(best[0][k], ha + load(r + k * kLanes));
@@ -42,10 +42,10 @@ inline void max_rows(const float* table, int n_labels, int row, int nv, const fl
 
 // Eight rows at a time; r[k] points to row k, the last row standing in for those behind it.
 template <int NV>
-inline void max_columns(const float* table, int n_labels, int row, int nv, const float* h, float* out) {
-  for (int a0 = 0; a0 < n_labels; a0 += kLanes) {
+inline void max_columns(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+  for (int a0 = 0; a0 < n_rows; a0 += kLanes) {
     const float* first = table + static_cast<std::size_t>(a0) * row;
-    const float* last = table + static_cast<std::size_t>(n_labels - 1) * row;
+    const float* last = table + static_cast<std::size_t>(n_rows - 1) * row;
     const float* r[kLanes];
     for (int k = 0; k < kLanes; ++k, first += row) r[k] = first < last ? first : last;
     Float8 best[kLanes];
@@ -79,32 +79,94 @@ inline int argmax(const float* p, int n) {
 
 // The edges of one direction of travel: "behind" have delivered their messages, "ahead" are still to be sent.
 struct Direction {
-  const int *behind_begin, *ahead_begin, *behind_node, *ahead_slot;
+  const int *behind_begin, *ahead_begin, *behind_node, *ahead_node, *ahead_slot;
   const float *from_behind, *from_ahead;
   float* to_ahead;
 };
 
+// Where rows and messages begin and how long they are, if all nodes have the same number of labels.
 template <int NV>
-double sweep(const Sweep& s, const SweepOptions& o) {
-  const int nv = NV ? NV : s.stride / kLanes, stride = nv * kLanes, n_labels = s.n_labels, row = s.table_row;
+struct Uniform {
+  int nv, n_labels, step;
+  std::size_t stride;
+  Float8 last;  // +inf where the last vector of a row holds labels, -inf behind them
+
+  explicit Uniform(const Sweep& s)
+      : nv(NV ? NV : s.width), n_labels(s.n_labels), step(s.table_row), stride(static_cast<std::size_t>(nv) * kLanes) {
+    alignas(32) float lanes[kLanes];
+    for (int k = 0; k < kLanes; ++k) lanes[k] = (nv - 1) * kLanes + k < n_labels ? kInfinity : -kInfinity;
+    last = load(lanes);
+  }
+  std::size_t row(int i) const { return static_cast<std::size_t>(i) * stride; }
+  std::size_t from_behind(int q) const { return static_cast<std::size_t>(q) * stride; }
+  std::size_t from_ahead(int q) const { return static_cast<std::size_t>(q) * stride; }
+  std::size_t to_ahead(int slot) const { return static_cast<std::size_t>(slot) * stride; }
+  int count(int) const { return n_labels; }
+  int width(int) const { return NV ? NV : nv; }
+  int table_row(int) const { return step; }
+  Float8 cap(int) const { return last; }
+  void over_rows(const float* table, int rows, int row_step, int, const float* h, float* out) const {
+    max_rows<NV>(table, rows, row_step, nv, h, out);
+  }
+  void over_columns(const float* table, int rows, int row_step, int, const float* h, float* out) const {
+    max_columns<NV>(table, rows, row_step, nv, h, out);
+  }
+};
+
+void max_rows_any(const float* table, int n_rows, int row, int nv, const float* h, float* out);
+void max_columns_any(const float* table, int n_rows, int row, int nv, const float* h, float* out);
+
+// The same where each node has a number of labels of its own.
+struct Ragged {
+  const Sweep& s;
+  const std::size_t *behind, *ahead, *to;
+  alignas(32) float last[kLanes][kLanes];  // by the number of labels modulo kLanes
+
+  Ragged(const Sweep& sweep, bool forward)
+      : s(sweep),
+        behind(forward ? s.later_begin : s.earlier_begin),
+        ahead(forward ? s.earlier_begin : s.later_begin),
+        to(behind) {
+    for (int count = 0; count < kLanes; ++count)
+      for (int k = 0; k < kLanes; ++k) last[count][k] = count == 0 || k < count ? kInfinity : -kInfinity;
+  }
+  std::size_t row(int i) const { return s.row_begin[i]; }
+  std::size_t from_behind(int q) const { return behind[q]; }
+  std::size_t from_ahead(int q) const { return ahead[q]; }
+  std::size_t to_ahead(int slot) const { return to[slot]; }
+  int count(int i) const { return s.count[i]; }
+  int width(int i) const { return (s.count[i] + kLanes - 1) / kLanes; }
+  int table_row(int slot) const { return s.table_rows[slot]; }
+  Float8 cap(int i) const { return load(last[s.count[i] % kLanes]); }
+  void over_rows(const float* table, int rows, int row_step, int nv, const float* h, float* out) const {
+    max_rows_any(table, rows, row_step, nv, h, out);
+  }
+  void over_columns(const float* table, int rows, int row_step, int nv, const float* h, float* out) const {
+    max_columns_any(table, rows, row_step, nv, h, out);
+  }
+};
+
+template <class Layout>
+double sweep(const Sweep& s, const SweepOptions& o, const Layout& layout) {
   const Direction d =
-      o.forward ? Direction{s.in_begin, s.out_begin, s.earlier, s.in_slot, s.to_later, s.to_earlier, s.to_later}
-                : Direction{s.out_begin, s.in_begin, s.later, s.out_slot, s.to_earlier, s.to_later, s.to_earlier};
-  float *theta = s.scratch, *h = theta + stride, *message = h + stride, *rounded = message + stride;
-  alignas(32) float cap[kLanes];  // behind the last label, messages hold finite values that mean nothing
-  for (int k = 0; k < kLanes; ++k) cap[k] = (nv - 1) * kLanes + k < n_labels ? kInfinity : -kInfinity;
-  const Float8 lane_cap = load(cap), keep = fill(o.damping), take = fill(1 - o.damping);
+      o.forward
+          ? Direction{s.in_begin, s.out_begin, s.earlier, s.later, s.in_slot, s.to_later, s.to_earlier, s.to_later}
+          : Direction{s.out_begin, s.in_begin, s.later, s.earlier, s.out_slot, s.to_earlier, s.to_later, s.to_earlier};
+  float *theta = s.scratch, *h = theta + s.stride, *message = h + s.stride, *rounded = message + s.stride;
+  const Float8 keep = fill(o.damping), take = fill(1 - o.damping);
   double bound = 0;
   for (int step = 0; step < s.n_nodes; ++step) {
     const int i = o.forward ? step : s.n_nodes - 1 - step;
-    const float* unary = s.unary + static_cast<std::size_t>(i) * stride;
+    const int n_labels = layout.count(i), nv = layout.width(i);
+    const float* unary = s.unary + layout.row(i);
     for (int k = 0; k < nv; ++k) store(theta + k * kLanes, load(unary + k * kLanes));
     for (int q = d.ahead_begin[i]; q < d.ahead_begin[i + 1]; ++q)
-      accumulate(theta, d.from_ahead + static_cast<std::size_t>(q) * stride, nv);
+      accumulate(theta, d.from_ahead + layout.from_ahead(q), nv);
     if (o.round) {  // best label given the labels behind and the messages from ahead
       for (int k = 0; k < nv; ++k) store(rounded + k * kLanes, load(theta + k * kLanes));
       for (int q = d.behind_begin[i]; q < d.behind_begin[i + 1]; ++q) {
         const int slot = o.forward ? s.out_slot[q] : q, label = s.labels[d.behind_node[q]];
+        const std::size_t row = layout.table_row(slot);
         if ((s.flipped[slot] != 0) != o.forward) {
           accumulate(rounded, s.table[slot] + static_cast<std::size_t>(label) * row, nv);
         } else {
@@ -115,31 +177,30 @@ double sweep(const Sweep& s, const SweepOptions& o) {
       s.labels[i] = argmax(rounded, n_labels);
     }
     for (int q = d.behind_begin[i]; q < d.behind_begin[i + 1]; ++q)
-      accumulate(theta, d.from_behind + static_cast<std::size_t>(q) * stride, nv);
-    const float top = max_of(theta, nv, lane_cap);
+      accumulate(theta, d.from_behind + layout.from_behind(q), nv);
+    const float top = max_of(theta, nv, layout.cap(i));
     bound += top;
     const Float8 shift = fill(top), weight = fill(s.weight[i]);
     if (s.belief)
-      for (int k = 0; k < nv; ++k)
-        store(s.belief + static_cast<std::size_t>(i) * stride + k * kLanes, load(theta + k * kLanes) - shift);
+      for (int k = 0; k < nv; ++k) store(s.belief + layout.row(i) + k * kLanes, load(theta + k * kLanes) - shift);
     for (int k = 0; k < nv; ++k) store(theta + k * kLanes, weight * (load(theta + k * kLanes) - shift));
     for (int q = d.ahead_begin[i]; q < d.ahead_begin[i + 1]; ++q) {
-      const float* from = d.from_ahead + static_cast<std::size_t>(q) * stride;
+      const float* from = d.from_ahead + layout.from_ahead(q);
       for (int k = 0; k < nv; ++k) store(h + k * kLanes, load(theta + k * kLanes) - load(from + k * kLanes));
-      const int slot = o.forward ? q : s.out_slot[q];
+      const int slot = o.forward ? q : s.out_slot[q], j = d.ahead_node[q], there = layout.width(j);
       if ((s.flipped[slot] != 0) != o.forward)
-        max_rows<NV>(s.table[slot], n_labels, row, nv, h, message);
+        layout.over_rows(s.table[slot], n_labels, layout.table_row(slot), there, h, message);
       else
-        max_columns<NV>(s.table[slot], n_labels, row, nv, h, message);
-      const float best = max_of(message, nv, lane_cap);
+        layout.over_columns(s.table[slot], layout.count(j), layout.table_row(slot), nv, h, message);
+      const float best = max_of(message, there, layout.cap(j));
       bound += best;
       const Float8 level = fill(best);
-      float* to = d.to_ahead + static_cast<std::size_t>(d.ahead_slot[q]) * stride;
+      float* to = d.to_ahead + layout.to_ahead(d.ahead_slot[q]);
       if (o.damping > 0) {
-        for (int k = 0; k < nv; ++k)
+        for (int k = 0; k < there; ++k)
           store(to + k * kLanes, take * (load(message + k * kLanes) - level) + keep * load(to + k * kLanes));
       } else {
-        for (int k = 0; k < nv; ++k) store(to + k * kLanes, load(message + k * kLanes) - level);
+        for (int k = 0; k < there; ++k) store(to + k * kLanes, load(message + k * kLanes) - level);
       }
     }
   }
@@ -173,17 +234,16 @@ auto with_width(int nv, F f) {
 }
 
 double sweep_any(const Sweep& s, const SweepOptions& o) {
-  return with_width(s.stride / kLanes, [&](auto width) { return sweep<decltype(width)::value>(s, o); });
+  if (s.width == 0) return sweep(s, o, Ragged(s, o.forward));
+  return with_width(s.width, [&](auto width) { return sweep(s, o, Uniform<decltype(width)::value>(s)); });
 }
 
-void max_rows_any(const float* table, int n_labels, int row, const float* h, float* out) {
-  const int nv = (n_labels + kLanes - 1) / kLanes;
-  with_width(nv, [&](auto width) { max_rows<decltype(width)::value>(table, n_labels, row, nv, h, out); });
+void max_rows_any(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+  with_width(nv, [&](auto width) { max_rows<decltype(width)::value>(table, n_rows, row, nv, h, out); });
 }
 
-void max_columns_any(const float* table, int n_labels, int row, const float* h, float* out) {
-  const int nv = (n_labels + kLanes - 1) / kLanes;
-  with_width(nv, [&](auto width) { max_columns<decltype(width)::value>(table, n_labels, row, nv, h, out); });
+void max_columns_any(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+  with_width(nv, [&](auto width) { max_columns<decltype(width)::value>(table, n_rows, row, nv, h, out); });
 }
 
 template <class T>
@@ -272,14 +332,8 @@ Spread spread(const float* values, std::size_t n) {
 }  // namespace
 
 namespace NF_ISA {
-const Kernels kernels{sweep_any,
-                      max_rows_any,
-                      max_columns_any,
-                      max_of_table<float>,
-                      max_of_table<double>,
-                      maxima_of_table<float>,
-                      maxima_of_table<double>,
-                      spread};
+const Kernels kernels{
+    sweep_any, max_of_table<float>, max_of_table<double>, maxima_of_table<float>, maxima_of_table<double>, spread};
 }
 
 }  // namespace neuralfactors

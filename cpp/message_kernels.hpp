@@ -9,28 +9,35 @@ namespace neuralfactors {
 constexpr int kLanes = 8;  // rows of labels are padded to a multiple of this
 
 // What a sweep reads and writes. Nodes are numbered in sweep order; an edge goes from its earlier to its later end and
-// has a slot in two orders: `out`, sorted by the earlier end, and `in`, sorted by the later one. L labels, padded to S
-// lanes.
+// has a slot in two orders: `out`, sorted by the earlier end, and `in`, sorted by the later one. The labels of a node
+// are padded to a multiple of kLanes; where all nodes have equally many, `width`, `n_labels` and `table_row` say so,
+// and the arrays behind them are not read.
 struct Sweep {
   int n_nodes = 0;
-  int n_labels = 0;
-  int stride = 0;                         // S
-  int table_row = 0;                      // floats from one row of a table to the next, >= n_labels
-  const float* unary = nullptr;           // (V, S); padding is -inf
-  const float* const* table = nullptr;    // (E) by out slot; a row may be read up to S floats from its start
-  const std::uint8_t* flipped = nullptr;  // (E) by out slot: rows are the labels of the later end
-  const int* out_begin = nullptr;         // (V + 1)
-  const int* in_begin = nullptr;          // (V + 1)
-  const int* in_slot = nullptr;           // (E) by out slot
-  const int* out_slot = nullptr;          // (E) by in slot
-  const int* later = nullptr;             // (E) by out slot
-  const int* earlier = nullptr;           // (E) by in slot
-  const float* weight = nullptr;          // (V) share of a node's belief that each edge ahead of it receives
-  float* to_earlier = nullptr;            // (E, S) by out slot
-  float* to_later = nullptr;              // (E, S) by in slot
-  int* labels = nullptr;                  // (V) labelling made on the way, when rounding
-  float* belief = nullptr;                // (V, S) unary + messages, maximum 0, before a node sends; may be null
-  float* scratch = nullptr;               // (4 S)
+  int stride = 0;                              // of the longest row
+  int width = 0;                               // vectors in every row; 0 where rows differ in length
+  int n_labels = 0;                            // of every node
+  int table_row = 0;                           // floats from one row of a table to the next
+  const int* count = nullptr;                  // (V) labels of each node
+  const std::size_t* row_begin = nullptr;      // (V) where its row begins in `unary` and `belief`
+  const std::size_t* earlier_begin = nullptr;  // (E) by out slot, where the message begins in `to_earlier`
+  const std::size_t* later_begin = nullptr;    // (E) by in slot, where it begins in `to_later`
+  const int* table_rows = nullptr;             // (E) by out slot, floats from one row of the table to the next
+  const float* unary = nullptr;                // rows of the nodes; padding is -inf
+  const float* const* table = nullptr;         // (E) by out slot; whole vectors of a row may be read
+  const std::uint8_t* flipped = nullptr;       // (E) by out slot: rows are the labels of the later end
+  const int* out_begin = nullptr;              // (V + 1)
+  const int* in_begin = nullptr;               // (V + 1)
+  const int* in_slot = nullptr;                // (E) by out slot
+  const int* out_slot = nullptr;               // (E) by in slot
+  const int* later = nullptr;                  // (E) by out slot
+  const int* earlier = nullptr;                // (E) by in slot
+  const float* weight = nullptr;               // (V) share of a node's belief that each edge ahead of it receives
+  float* to_earlier = nullptr;                 // messages by out slot
+  float* to_later = nullptr;                   // messages by in slot
+  int* labels = nullptr;                       // (V) labelling made on the way, when rounding
+  float* belief = nullptr;                     // unary + messages, maximum 0, before a node sends; may be null
+  float* scratch = nullptr;                    // (4, stride)
 };
 
 struct SweepOptions {
@@ -46,10 +53,6 @@ struct Spread {
 struct Kernels {
   // One pass of sequential message passing; returns the dual bound that holds after it (if the weights are TRW-S's).
   double (*sweep)(const Sweep&, const SweepOptions&);
-  // out[b] = max_a table[a, b] + h[a], and out[a] = max_b table[a, b] + h[b]; h and out have S lanes, h's padding is
-  // -inf.
-  void (*max_over_rows)(const float* table, int n_labels, int row, const float* h, float* out);
-  void (*max_over_columns)(const float* table, int n_labels, int row, const float* h, float* out);
   // max_ab table[a, b] + row_term[a] + column_term[b] in double precision.
   double (*max_of_table)(const float* table, int n_labels, const double* row_term, const double* column_term);
   double (*max_of_table64)(const double* table, int n_labels, const double* row_term, const double* column_term);

@@ -23,6 +23,8 @@ struct Options {
   int max_iterations = 0;   // 0: the method's own budget
   std::uint64_t seed = 0;
   bool reduced_costs = false;
+  double time_limit = std::numeric_limits<double>::infinity();  // seconds; checked between steps
+  bool progress = false;                                        // whether to tell the caller of improvements
 };
 
 struct Outcome {

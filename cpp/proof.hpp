@@ -12,20 +12,20 @@
 
 namespace neuralfactors {
 
-constexpr double kProofPerNode = 1;                    // further labels a node on average that a proof looks at
-constexpr double kProofTable = 20000, kEntries = 2e7;  // entries of one table and of all tables of an elimination
+constexpr double kProofPerNode = 2;  // further labels a node on average that a proof looks at
+constexpr double kEntries = 2e7;     // of all tables of an elimination: what memory there may be
 
 // The incumbent's labels and those that cost no more than `gap`; returns whether they are few enough to search.
-inline bool choose_by_cost(const Certificate& certificate, int n_labels, double gap, const std::vector<int>& present,
-                           Candidates& out) {
+inline bool choose_by_cost(const Certificate& certificate, const Model& model, double gap,
+                           const std::vector<int>& present, Candidates& out) {
   const double room = kProofPerNode * static_cast<double>(present.size()) + 8;
   out.begin.assign(1, 0);
   out.label.clear();
   for (std::size_t i = 0; i < present.size(); ++i) {
-    const double* cost = certificate.cost.data() + i * n_labels;
+    const double* cost = certificate.cost.data() + i * model.n_labels;
     out.label.push_back(present[i]);
-    for (int a = 0; a < n_labels; ++a)
-      if (a != present[i] && cost[a] <= gap) out.label.push_back(a);
+    for (int a = 0; a < model.count[i]; ++a)
+      if (a != present[i] && cost[model.label(static_cast<int>(i), a)] <= gap) out.label.push_back(a);
     out.begin.push_back(static_cast<int>(out.label.size()));
     const auto more = static_cast<double>(out.label.size()) - static_cast<double>(i + 1);
     if (more > room || out.size(static_cast<int>(i)) > Elimination<ModelScores>::kMaxCandidates) return false;
@@ -36,13 +36,13 @@ inline bool choose_by_cost(const Certificate& certificate, int n_labels, double 
 // Settles the task if the best of the candidates, which must hold all labels that a labelling better than the incumbent
 // could have, can be found by elimination.
 template <class T>
-bool search_candidates(Task<T>& task, const Model& model) {
+bool search_candidates(Task<T>& task, const Model& model, double max_total = kEntries) {
   std::vector<int>& labels = task.work.by_position;
   const ExactScores<T> scores{task.problem, task.survey, model};
   Random random(task.options.seed);
-  const double max_table = std::min(kProofTable, kEntries / std::max(model.n_nodes, 1));
   task.incumbent(model, labels);
-  if (Elimination<ExactScores<T>>().improve(scores, task.work.candidates, labels, max_table, random) > 0) return false;
+  Elimination<ExactScores<T>> elimination;
+  if (!elimination.solve(scores, task.work.candidates, labels, max_total, random)) return false;
   task.offer(model, labels);
   task.settle();
   return true;
@@ -55,7 +55,7 @@ void prove(Task<T>& task, const Model& model, const Certificate& certificate) {
   if (task.optimal()) return;
   task.incumbent(model, task.work.by_position);
   const double gap = certificate.bound - task.out.score + task.yardstick().rounding;
-  if (choose_by_cost(certificate, model.n_labels, gap, task.work.by_position, task.work.candidates))
+  if (choose_by_cost(certificate, model, gap, task.work.by_position, task.work.candidates))
     search_candidates(task, model);
 }
 

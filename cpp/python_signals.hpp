@@ -1,9 +1,11 @@
-// Ctrl-C in Python, seen from a solver that runs without the GIL.
+// Ctrl-C in Python and a callback for progress, seen from a solver that runs without the GIL.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 #include "interrupt.hpp"
 
@@ -12,6 +14,8 @@ namespace neuralfactors {
 // Asks Python for pending signals a few times a second; a handler's exception (KeyboardInterrupt) then ends the solver.
 class PythonSignals : public Interrupt {
  public:
+  explicit PythonSignals(std::optional<nanobind::callable> callback = std::nullopt) : callback_(std::move(callback)) {}
+
   void check() override {
     if (++calls_ % 8 != 0) return;
     const auto now = std::chrono::steady_clock::now();
@@ -21,9 +25,17 @@ class PythonSignals : public Interrupt {
     if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
   }
 
+  // callback(seconds since the start, score, bound)
+  void improved(double score, double bound) override {
+    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
+    nanobind::gil_scoped_acquire gil;
+    if (callback_) (*callback_)(spent.count(), score, bound);
+  }
+
  private:
+  std::optional<nanobind::callable> callback_;
   unsigned calls_ = 0;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now(), last_ = start_;
 };
 
 }  // namespace neuralfactors

@@ -17,6 +17,12 @@ class Random {
     state_ ^= state_ << 17;
     return state_;
   }
+  // Roughly normal: the sum of four uniform numbers, scaled to deviation 1.
+  float normal() {
+    float sum = 0;
+    for (int k = 0; k < 4; ++k) sum += static_cast<float>(next() >> 40) * 0x1p-24f - 0.5f;
+    return sum * 1.7320508f;
+  }
   int below(int n) { return static_cast<int>(((next() >> 32) * static_cast<std::uint64_t>(n)) >> 32); }
 
  private:

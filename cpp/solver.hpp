@@ -30,12 +30,13 @@ class Solver {
  public:
   // init is (V) or null. Throws EdgeFault, Survey::Fault, Unsuitable or Interrupted.
   void solve(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt, Outcome& out) {
+    const Deadline deadline(options.time_limit);
     const bool simple = prepared_.link(in);
     if (simple || !std::is_same_v<T, float>) prepared_.build(in);
     if (std::is_same_v<T, float> && (!simple || prepared_.survey.magnitude > kLargestFloat))
       return solve_in_double(in, init, options, interrupt, out);
     out = Outcome{};
-    Task<T> task{prepared_, prepared_.finite, prepared_.survey, options, interrupt, work_, out};
+    Task<T> task{prepared_, prepared_.finite, prepared_.survey, options, interrupt, work_, out, deadline};
     if (init) task.offer(std::vector<int>(init, init + in.n_nodes));
     out.bound = prepared_.survey.top;
     if (prepared_.hopeless) {
@@ -141,8 +142,7 @@ class Solver {
   void solve_expansion(Task<T>& task) {
     if (task.out.labels.empty()) polish_by_icm(task);
     std::vector<int> labels = task.out.labels;
-    const int sweeps = task.options.max_iterations ? task.options.max_iterations : 100;
-    task.out.iterations = work_.expansion.run(task.problem, labels, sweeps, task.interrupt);
+    task.out.iterations = work_.expansion.run(task.problem, labels, task.budget(100), task.interrupt, task.deadline);
     task.offer(labels);
   }
 

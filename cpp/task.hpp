@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include "alpha_expansion.hpp"
+#include "deadline.hpp"
 #include "elimination.hpp"
 #include "interrupt.hpp"
 #include "local_search.hpp"
@@ -19,7 +21,7 @@ namespace neuralfactors {
 
 // Buffers that one thread uses for problem after problem.
 struct Workspace {
-  Model model, restricted;
+  Model model, next_model, small_model;
   LocalSearch local_search;
   Elimination<ModelScores> elimination;
   Candidates candidates;
@@ -38,8 +40,10 @@ struct Task {
   Interrupt& interrupt;
   Workspace& work;
   Outcome& out;
+  const Deadline& deadline;
   bool proved = false;    // the incumbent is as good as any labelling, but for rounding
   bool measured = false;  // the yardstick is that of the incumbent
+  double effort = 0;      // entries of tables that have been looked at
 
   // Takes over the labelling if it is better than the incumbent.
   bool offer(const std::vector<int>& labels) {
@@ -48,28 +52,40 @@ struct Task {
     out.score = score;
     out.labels = labels;
     measured = false;
+    tell();
     return true;
   }
 
-  // The same for labels of a model, that is in its sweep order and, where it is restricted, in its numbering.
+  // The same for labels of a model, that is in its order and numbering.
   bool offer(const Model& m, const std::vector<int>& labels) {
-    work.by_node.resize(labels.size());
-    for (std::size_t p = 0; p < labels.size(); ++p)
-      work.by_node[m.node[p]] = m.label_of.empty() ? labels[p] : m.label_of[p * m.n_labels + labels[p]];
+    to_problem(m, labels);
     return offer(work.by_node);
   }
 
-  // The incumbent in a model's terms; a restricted model must know its labels.
-  void incumbent(const Model& m, std::vector<int>& labels) const {
-    labels.resize(m.node.size());
-    for (std::size_t p = 0; p < labels.size(); ++p) {
-      const int label = out.labels[m.node[p]];
-      const auto known = m.label_of.begin() + static_cast<std::ptrdiff_t>(p) * m.n_labels;
-      labels[p] = m.label_of.empty() ? label : static_cast<int>(std::find(known, known + m.n_labels, label) - known);
-    }
+  double score_of(const Model& m, const std::vector<int>& labels) {
+    to_problem(m, labels);
+    return problem.score(work.by_node.data());
   }
 
-  void tighten(double bound) { out.bound = std::min(out.bound, bound); }
+  // The incumbent in a model's terms; where the model has left its label out, the first one.
+  void incumbent(const Model& m, std::vector<int>& labels) const {
+    labels.resize(m.n_nodes);
+    for (int p = 0; p < m.n_nodes; ++p) labels[p] = std::max(m.own_label(p, out.labels[m.node[p]]), 0);
+  }
+
+  void tighten(double bound) {
+    if (!(bound < out.bound)) return;
+    out.bound = bound;
+    tell();
+  }
+
+  // Iterations asked for; else as many as the time allows; else the method's own number of them.
+  int budget(int own) const {
+    if (options.max_iterations > 0) return options.max_iterations;
+    return deadline.limited() ? std::numeric_limits<int>::max() : own;
+  }
+
+  bool out_of_time() const { return deadline.passed(); }
 
   double gap() const { return out.bound - out.score; }
 
@@ -93,6 +109,7 @@ struct Task {
   void settle() {
     proved = true;
     out.bound = out.score;
+    tell();
   }
 
   // Leaves out of the problem what the incumbent shows to be too low to matter; returns whether scores have changed, so
@@ -100,6 +117,19 @@ struct Task {
   bool clip() { return prepared.clip(regret()); }
 
  private:
+  void to_problem(const Model& m, const std::vector<int>& labels) {
+    work.by_node = m.fixed;
+    work.by_node.resize(m.position.size());
+    for (int p = 0; p < m.n_nodes; ++p) work.by_node[m.node[p]] = m.label(p, labels[p]);
+  }
+
+  // Callers hear of labellings that are allowed, and of bounds.
+  void tell() {
+    if (!options.progress || out.labels.empty()) return;
+    const double score = prepared.problem.score(out.labels.data());
+    interrupt.improved(score, std::max(out.bound, score));
+  }
+
   double most_rounding() const {
     return Yardstick::rounding_of(problem.graph->n_nodes + problem.graph->n_edges, survey.top_size + regret());
   }

@@ -26,6 +26,7 @@ void fill_reduced_costs(Task<T>& task, const Model& m, const Certificate& certif
 template <class T>
 void iterate_trws(Task<T>& task, Relaxation<T>& relaxation, int budget) {
   for (int stalled = 0; task.out.iterations < budget && !task.closed() && stalled < 5; ++task.out.iterations) {
+    if (task.out_of_time()) break;
     const double before = task.gap();
     relaxation.sweep(true);
     relaxation.sweep(false);
@@ -36,7 +37,7 @@ void iterate_trws(Task<T>& task, Relaxation<T>& relaxation, int budget) {
 template <class T>
 void solve_trws(Task<T>& task) {
   constexpr int kFirst = 3;  // iterations after which the labelling tells large penalties from scores
-  const int budget = task.options.max_iterations ? task.options.max_iterations : 1000;
+  const int budget = task.budget(1000);
   Relaxation<T> relaxation(task, build_model(task));
   iterate_trws(task, relaxation, std::min(kFirst, budget));
   if (task.clip()) relaxation.restart();

@@ -25,7 +25,7 @@ def solve_exact(
     *,
     init: NDArray[np.int64] | None = None,
     tol: float = 1e-4,
-    time_limit: float | None = None,
+    time_limit: float = np.inf,
     solver: str | None = None,
 ) -> Result:
     """The best labelling of one graph, proved.
@@ -45,7 +45,7 @@ def solve_exact(
         Labelling to start from.
     tol : float, default 1e-4
         As in `solve`; it decides the status of a search that the time limit ended, and does not shorten the search.
-    time_limit : float, optional
+    time_limit : float, default infinity
         Seconds after which the best labelling so far is returned, with its bound; checked between the stages.
     solver : {"toulbar2", "highs"}, optional
         The general solver; by default the first that is installed. toulbar2 was the faster one on all the learned
@@ -58,9 +58,7 @@ def solve_exact(
     """
     if solver is not None and solver not in SOLVERS:
         raise ValueError(f"solver must be one of {', '.join(SOLVERS)}, got {solver!r}")
-    if time_limit is not None and not (isinstance(time_limit, (int, float, np.number)) and time_limit > 0):
-        raise ValueError(f"time_limit must be None or a positive number of seconds, got {time_limit!r}")
-    search = _Search(make_factor_graph(problem, factors), tol, np.inf if time_limit is None else time_limit)
+    search = _Search(make_factor_graph(problem, factors), tol, time_limit)
     search.start(problem, factors, init)
     search.relax()
     if not search.finished:

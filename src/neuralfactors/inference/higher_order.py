@@ -1,6 +1,8 @@
 """MAP inference with factors over any number of nodes."""
 
+import time
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +25,7 @@ def solve_factors(
     tol: float = 1e-4,
     max_iter: int = 0,
     reduced_costs: bool = False,
+    time_limit: float = np.inf,
     seed: int = 0,  # noqa: ARG001  the methods below draw no random numbers
 ) -> Result:
     """The best labelling found of one graph whose score has `factors` besides those of its nodes and edges.
@@ -48,6 +51,8 @@ def solve_factors(
         Sweeps; 0 for the method's own budget.
     reduced_costs : bool, default False
         Whether to return a bound for each label of each node ("auto" and "trws").
+    time_limit : float, default infinity
+        Seconds after which no sweep is begun.
     seed : int
         Not used: all of these methods are deterministic.
     """
@@ -57,8 +62,10 @@ def solve_factors(
     if method == "exhaustive" and problem.n_labels**problem.n_nodes > _MAX_LABELLINGS:
         raise ValueError(f"method 'exhaustive' takes at most {_MAX_LABELLINGS:g} labellings, but this problem has more")
     if method == "auto":
-        return _solve_auto(graph, init, tol, max_iter, reduced_costs)
-    return solve_factor_graph(graph, method, init=init, tol=tol, max_iter=max_iter, reduced_costs=reduced_costs)
+        return _solve_auto(graph, init, tol, max_iter, time_limit, reduced_costs)
+    return solve_factor_graph(
+        graph, method, init=init, tol=tol, max_iter=max_iter, max_seconds=time_limit, reduced_costs=reduced_costs
+    )
 
 
 def solve_factor_graph(
@@ -81,12 +88,22 @@ def solve_factor_graph(
 
 
 def _solve_auto(
-    graph: FactorGraph, init: NDArray[np.int64] | None, tol: float, max_iter: int, reduced_costs: bool
+    graph: FactorGraph,
+    init: NDArray[np.int64] | None,
+    tol: float,
+    max_iter: int,
+    time_limit: float,
+    reduced_costs: bool,
 ) -> Result:
-    relaxed = solve_factor_graph(graph, "trws", init=init, tol=tol, max_iter=max_iter, reduced_costs=reduced_costs)
-    if relaxed.status in ("optimal", "infeasible"):
+    began = time.monotonic()
+    limits: dict[str, Any] = {"tol": tol, "max_iter": max_iter}
+    relaxed = solve_factor_graph(
+        graph, "trws", init=init, max_seconds=time_limit, reduced_costs=reduced_costs, **limits
+    )
+    left = time_limit - (time.monotonic() - began)
+    if relaxed.status in ("optimal", "infeasible") or left <= 0:
         return relaxed
-    polished = solve_factor_graph(graph, "bp", init=relaxed.labels, tol=tol, max_iter=max_iter)
+    polished = solve_factor_graph(graph, "bp", init=relaxed.labels, max_seconds=left, **limits)
     bound = max(relaxed.bound, polished.score)
     status = polished.status
     if status != "unresolved":

@@ -1,5 +1,8 @@
 """The call into the compiled kernels: allocates what they fill."""
 
+import math
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -18,6 +21,8 @@ def solve_in_kernel(
     max_iter: int,
     reduced_costs: bool,
     n_threads: int,
+    time_limit: float = math.inf,
+    callback: Callable[[float, float, float], object] | None = None,
 ) -> BatchResult:
     """Labellings of all graphs by a method of the kernel."""
     n_graphs = len(problem.node_ptr) - 1
@@ -27,5 +32,6 @@ def solve_in_kernel(
     status, iterations = np.zeros(n_graphs, np.int8), np.zeros(n_graphs, np.int32)
     costs = np.zeros(problem.unary.shape) if reduced_costs else None
     graphs = problem.unary, problem.interaction, problem.edges, problem.node_ptr, problem.edge_ptr
-    kernel(*graphs, method, init, tol, max_iter, seed, n_threads, labels, score, bound, status, iterations, costs)
+    asked = method, init, tol, max_iter, seed, time_limit, callback, n_threads
+    kernel(*graphs, *asked, labels, score, bound, status, iterations, costs)
     return BatchResult(labels, score, bound, np.array(STATUSES)[status], iterations, problem.node_ptr, costs)

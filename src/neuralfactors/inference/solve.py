@@ -29,7 +29,7 @@ def solve(
     random_state: int | np.random.Generator | None = 0,
     max_iter: int | None = None,
     time_limit: float | None = None,
-    callback: Callable[[float, float, float], None] | None = None,
+    callback: Callable[[float, float, float], object] | None = None,
     reduced_costs: bool = False,
 ) -> Result:
     """The labelling y of highest score Σᵢ unary[i, yᵢ] + Σₑ interaction[e, yᵤ, yᵥ], with a certificate; Eq. (1).
@@ -47,7 +47,7 @@ def solve(
         "trws", "bp", "icm", "exact" and "exhaustive".
     method : str, default "auto"
         - "auto": exact on forests and on two labels with submodular tables; otherwise relaxation and exact search in
-          turn until the optimum is proved, `tol` is reached or further effort stops paying off.
+          turn until the optimum is proved, `tol` is reached, or further effort stops paying off or `time_limit` is up.
         - "alpha-expansion": expansion moves by roof duality (QPBO), never below its start.
         - "trws": sequential tree-reweighted message passing, with a dual bound.
         - "bp": damped max-product belief propagation. "icm": single-node moves.
@@ -67,9 +67,13 @@ def solve(
     max_iter : int, optional
         Iterations in place of the method's own budget.
     time_limit : float, optional
-        Seconds after which method "exact" returns the best labelling and bound it has.
+        Seconds after which the best labelling and bound so far are returned. "auto" uses all of them unless it proves
+        the optimum: it goes on closing the gap, then searches in large neighbourhoods. Steps are not cut short, so that
+        a step on a large problem may overrun the limit. Not for "tree", "maxflow" and "exhaustive", which run to the
+        end.
     callback : callable, optional
-        Called as `callback(seconds, score, bound)` when there is something new to tell.
+        Called as `callback(seconds, score, bound)` when a better labelling or a lower bound has been found; with
+        "exact" and with factors, once at the end. An exception that it raises ends the search.
     reduced_costs : bool, default False
         Whether to return a bound for each label of each node ("auto", "trws" and "tree").
 
@@ -92,12 +96,13 @@ def solve(
     start = validate.check_init(init, problem)
     if not isinstance(factors, (list, tuple)):
         raise ValueError(f"factors must be a list of pairs (nodes, table), got {type(factors).__name__}")
+    limit = validate.check_time_limit(time_limit, method)
+    if not factors and method != "exact":
+        return solve_in_kernel(problem, start, n_threads=1, time_limit=limit, callback=callback, **options)[0]
     if method == "exact":
-        result = solve_exact(problem, factors, init=start, tol=options["tol"], time_limit=time_limit)
-    elif factors:
-        result = solve_factors(problem, factors, init=start, **options)
+        result = solve_exact(problem, factors, init=start, tol=options["tol"], time_limit=limit)
     else:
-        result = solve_in_kernel(problem, start, n_threads=1, **options)[0]
+        result = solve_factors(problem, factors, init=start, time_limit=limit, **options)
     if callback is not None:
         callback(time.monotonic() - began, result.score, result.bound)
     return result
@@ -116,6 +121,7 @@ def solve_batch(
     tol: float = 1e-4,
     random_state: int | np.random.Generator | None = 0,
     max_iter: int | None = None,
+    time_limit: float | None = None,
     reduced_costs: bool = False,
 ) -> BatchResult:
     """Labellings of many graphs at once; threads over graphs, the GIL released, the same result for any `n_threads`.
@@ -124,6 +130,8 @@ def solve_batch(
     ----------
     unary, interaction, edges, method, init, tol, random_state, max_iter, reduced_costs
         As in `solve`, the graphs one after the other; `edges` holds node numbers of the whole batch.
+    time_limit : float, optional
+        As in `solve`, for each graph.
     node_ptr, edge_ptr : arrays of integers of shape (n_graphs + 1,)
         Graph g has the nodes node_ptr[g] to node_ptr[g + 1] - 1, and edges likewise.
     n_threads : int, optional
@@ -151,7 +159,8 @@ def solve_batch(
     start = validate.check_init(init, problem)
     if method == "exact":
         raise ValueError("solve_batch has no method 'exact': call solve for each graph")
-    return solve_in_kernel(problem, start, n_threads=validate.check_threads(n_threads), **options)
+    limit = validate.check_time_limit(time_limit, method)
+    return solve_in_kernel(problem, start, n_threads=validate.check_threads(n_threads), time_limit=limit, **options)
 
 
 def _options(

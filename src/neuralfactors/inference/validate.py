@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+RUN_TO_THE_END = ("tree", "maxflow", "exhaustive")  # methods whose work is not done in steps
 Scores = NDArray[Any]  # of type float32 or float64
 
 
@@ -90,6 +91,17 @@ def check_max_iter(max_iter: int | None) -> int:
     if max_iter is None:
         return 0
     return _count(max_iter, "max_iter")
+
+
+def check_time_limit(time_limit: float | None, method: str) -> float:
+    """Seconds; infinity stands for no limit."""
+    if time_limit is None:
+        return math.inf
+    if method in RUN_TO_THE_END:
+        raise ValueError(f"method {method!r} runs to the end and takes no time_limit, got {time_limit!r}")
+    if not isinstance(time_limit, (int, float, np.number)) or isinstance(time_limit, bool) or not time_limit > 0:
+        raise ValueError(f"time_limit must be None or a positive number of seconds, got {time_limit!r}")
+    return float(time_limit)
 
 
 def check_threads(n_threads: int | None) -> int:
