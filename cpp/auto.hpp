@@ -50,8 +50,10 @@ class AutoSearch {
     if (!done() && is_stalled()) search_by_max_product();
     if (!done() && is_loose(kExpand)) expand_labels();
     if (!done() && is_stalled() && !is_coarse()) {
-      lower_bound();
-      search_neighbourhoods();
+      const double effort = task_.effort;
+      lower_bound(2 * effort);
+      improve_nodes(model_);
+      search_neighbourhoods(std::max(effort, kLittle));
     }
     if (task_.deadline.limited()) go_on();
     certify();
@@ -69,7 +71,7 @@ class AutoSearch {
   // frustrated grids, object detection and constraint problems.
   static constexpr double kWorthwhile = 4, kStalled = 0.5, kEnded = 0.05;
   static constexpr double kLoose = 0.02;
-  static constexpr double kLittle = 2e7;      // effort that nobody notices: about two milliseconds
+  static constexpr double kLittle = 1e8;      // effort that nobody notices: some ten milliseconds
   static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, where the relaxation is not tight
   static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
   static constexpr double kMaxTable = 4000;  // entries of one elimination
@@ -172,22 +174,22 @@ class AutoSearch {
     return choose_candidates(model_, relaxation_.belief, gap + 2 * model_.rounding, 0) && prove_optimal();
   }
 
-  // The bound where it is not tight: twice the iterations while they bring it down, for as long as all else has taken.
-  void lower_bound() {
-    const double effort = task_.effort;
-    while (!done() && (task_.deadline.limited() || task_.effort < 2 * effort)) {
+  // The bound where it is not tight: twice the iterations while they bring it down and `effort` lasts.
+  void lower_bound(double effort) {
+    const double most = task_.effort + effort;
+    while (!done() && task_.effort < most) {
       const double before = task_.gap();
       relax(now_.iterations);
       if (before - task_.gap() < kLeastGain * before) break;
     }
   }
 
-  // Moves until a quarter of all effort has been in vain, or half of it has been spent on them.
-  void search_neighbourhoods() {
+  // Moves until a quarter of `effort` has been in vain, or all of it has been spent.
+  void search_neighbourhoods(double effort) {
     NeighbourhoodSearch<T> search(task_, model_, random_);
-    const double most = 2 * std::max(task_.effort, kLittle);
+    const double most = task_.effort + effort;
     double last_success = task_.effort;
-    while (!done() && task_.effort < std::min(most, std::max(4.0 / 3 * last_success, kLittle)))
+    while (!done() && task_.effort < std::min(most, last_success + effort / 4))
       if (search.step()) last_success = task_.effort;
   }
 
@@ -197,6 +199,11 @@ class AutoSearch {
       relaxation_.prune();
       relax(now_.iterations);
       if (search()) return;
+    }
+    while (!done()) {
+      const double before = task_.gap();
+      relax(now_.iterations);
+      if (before - task_.gap() < kLeastGain * before) break;
     }
     NeighbourhoodSearch<T> neighbourhoods(task_, model_, random_);
     while (!done()) neighbourhoods.step();

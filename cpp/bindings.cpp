@@ -24,6 +24,9 @@ namespace {
 template <class T, int N>
 using Array = nb::ndarray<T, nb::numpy, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
+// Called with seconds, score and bound; nobody looks at what it returns.
+using Callback = nb::typed<nb::callable, nb::object(double, double, double)>;
+
 Method method_of(const std::string& name) {
   if (name == "auto") return Method::automatic;
   if (name == "alpha-expansion") return Method::alpha_expansion;
@@ -81,7 +84,7 @@ void solve_batch(const Array<const T, 2>& unary, const Array<const T, 3>& intera
                  const Array<const std::int64_t, 2>& edges, const Array<const std::int64_t, 1>& node_ptr,
                  const Array<const std::int64_t, 1>& edge_ptr, const std::string& method,
                  const std::optional<Array<const std::int64_t, 1>>& init, double tol, int max_iter, std::uint64_t seed,
-                 double time_limit, const std::optional<nb::callable>& callback, int n_threads,
+                 double time_limit, const std::optional<Callback>& callback, int n_threads,
                  const Array<std::int64_t, 1>& labels, const Array<double, 1>& score, const Array<double, 1>& bound,
                  const Array<std::int8_t, 1>& status, const Array<std::int32_t, 1>& iterations,
                  const std::optional<Array<double, 2>>& reduced_costs) {

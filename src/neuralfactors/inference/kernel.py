@@ -32,6 +32,8 @@ def solve_in_kernel(
     status, iterations = np.zeros(n_graphs, np.int8), np.zeros(n_graphs, np.int32)
     costs = np.zeros(problem.unary.shape) if reduced_costs else None
     graphs = problem.unary, problem.interaction, problem.edges, problem.node_ptr, problem.edge_ptr
-    asked = method, init, tol, max_iter, seed, time_limit, callback, n_threads
-    kernel(*graphs, *asked, labels, score, bound, status, iterations, costs)
+    kernel(
+        *graphs, method, init, tol, max_iter, seed, time_limit, callback, n_threads,
+        labels, score, bound, status, iterations, costs,
+    )  # fmt: skip
     return BatchResult(labels, score, bound, np.array(STATUSES)[status], iterations, problem.node_ptr, costs)
