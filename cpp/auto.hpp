@@ -40,13 +40,7 @@ class AutoSearch {
       relax(kFirst);
     }
     if (!is_wide()) relax(kSecond);
-    if (!prove_if_few()) {
-      if (has_many_labels())
-        warm_up();
-      else
-        search();
-      close_gap();
-    }
+    if (!prove_if_few() && !(has_many_labels() ? warm_up() : search())) close_gap();
     if (!done() && is_stalled()) search_by_max_product();
     if (!done() && is_loose(kExpand)) expand_labels();
     if (!done() && is_stalled() && !is_coarse()) {
@@ -70,7 +64,8 @@ class AutoSearch {
   // five iterations: 0.6 to 5 on learned, protein and segmentation problems; 0.1 to 0.5 on random tables; below 0.08 on
   // frustrated grids, object detection and constraint problems.
   static constexpr double kWorthwhile = 4, kStalled = 0.5, kEnded = 0.05;
-  static constexpr double kLoose = 0.02;
+  static constexpr double kLoose = 0.03;
+  static constexpr double kInVain = 8;
   static constexpr double kLittle = 1e8;      // effort that nobody notices: some ten milliseconds
   static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, where the relaxation is not tight
   static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
@@ -120,8 +115,8 @@ class AutoSearch {
   }
 
   // Iterations with the most promising labels of each node alone, which cost a fraction of the others: no bound comes
-  // of them, but messages that are nearly right, and a labelling.
-  void warm_up() {
+  // of them, but messages that are nearly right, and a labelling. Returns whether it is proved optimal.
+  bool warm_up() {
     Model& small = task_.work.small_model;
     std::vector<int> first, labels;
     chooser_.best_of_each(model_, relaxation_.belief, kFew, first, labels);
@@ -131,6 +126,7 @@ class AutoSearch {
     improve_by_beliefs(small, relaxation.belief, task_.gap(), kCandidatesPerNode);
     small.return_messages(model_, first, labels);
     relax(relaxation_, 1);
+    return prove_if_few();
   }
 
   void improve_by_beliefs(const Model& model, const std::vector<float>& belief, double threshold, double per_node) {
@@ -145,14 +141,14 @@ class AutoSearch {
   // Twice the iterations again and again, while the gap closes fast enough for what they cost.
   void close_gap() {
     const int budget = task_.options.max_iterations;
-    while (!done() && !prove_if_few() && !done()) {
+    while (!done()) {
       const int left = budget > 0 ? budget - task_.out.iterations : std::numeric_limits<int>::max();
       if (!task_.options.reduced_costs) relaxation_.prune();
       const double cost = 2 * now_.iterations * model_.sweep_cost() / task_.effort;
       const bool pays = speed() > kWorthwhile * cost || (is_loose(kLoose) && !is_stalled());
       if (left <= 0 || (budget == 0 && !pays)) return;
       relax(std::min(now_.iterations, left));
-      search();
+      if (search()) return;
     }
   }
 
@@ -184,12 +180,12 @@ class AutoSearch {
     }
   }
 
-  // Moves until a quarter of `effort` has been in vain, or all of it has been spent.
+  // Moves until a part of `effort` has been in vain, or all of it has been spent.
   void search_neighbourhoods(double effort) {
     NeighbourhoodSearch<T> search(task_, model_, random_);
     const double most = task_.effort + effort;
     double last_success = task_.effort;
-    while (!done() && task_.effort < std::min(most, last_success + effort / 4))
+    while (!done() && task_.effort < std::min(most, last_success + effort / kInVain))
       if (search.step()) last_success = task_.effort;
   }
 
