@@ -41,14 +41,7 @@ class AutoSearch {
     }
     if (!is_wide()) relax(kSecond);
     if (!prove_if_few() && !(has_many_labels() ? warm_up() : search())) close_gap();
-    if (!done() && is_stalled()) search_by_max_product();
-    if (!done() && is_loose(kExpand)) expand_labels();
-    if (!done() && is_stalled() && !is_coarse()) {
-      const double effort = task_.effort;
-      lower_bound(2 * effort);
-      improve_nodes(model_);
-      search_neighbourhoods(std::max(effort, kLittle));
-    }
+    if (!done()) search_further();
     if (task_.deadline.limited()) go_on();
     certify();
   }
@@ -63,15 +56,15 @@ class AutoSearch {
   // that the relaxation is not tight if kLoose of the regret is still open; so few that it has ended. Measured after
   // five iterations: 0.6 to 5 on learned, protein and segmentation problems; 0.1 to 0.5 on random tables; below 0.08 on
   // frustrated grids, object detection and constraint problems.
-  static constexpr double kWorthwhile = 4, kStalled = 0.5, kEnded = 0.05;
-  static constexpr double kLoose = 0.03;
-  static constexpr double kInVain = 8;
-  static constexpr double kLittle = 1e8;      // effort that nobody notices: some ten milliseconds
+  static constexpr double kWorthwhile = 4, kStalled = 0.42, kEnded = 0.05;
+  static constexpr double kLoose = 0.02;
+  static constexpr double kInVain = 4;
+  static constexpr double kLittle = 1e8;      // effort that nobody notices: some milliseconds
   static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, where the relaxation is not tight
   static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
   static constexpr double kMaxTable = 4000;  // entries of one elimination
   static constexpr double kProofCost = 300;  // as kEliminationCost, in double precision
-  static constexpr double kExpand = 0.0125;  // a gap at which expansion moves may still find something
+  static constexpr double kExpand = 0.0075;  // a gap at which expansion moves may still find something
   static constexpr int kExpansionSweeps = 3;
   static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
   static constexpr int kMaxPerNode = 8;  // candidates of one node
@@ -97,6 +90,23 @@ class AutoSearch {
   bool is_wide() const { return task_.problem.n_labels > kWide; }
   bool is_coarse() const { return task_.options.tolerance > kCoarse; }
   bool done() { return task_.out_of_time() || (is_coarse() ? task_.closed() : task_.optimal()); }
+
+  // Where the bound no longer helps, the other methods' ways to good labellings, then effort on the bound and on large
+  // neighbourhoods in equal parts.
+  void search_further() {
+    const bool stalled = is_stalled();
+    if (stalled) {
+      offer_icm();
+      search_by_max_product();
+    }
+    if (!done() && is_loose(kExpand)) expand_labels();
+    if (done() || !stalled || is_coarse()) return;
+    if (!is_stalled()) return close_gap();  // the labelling was to blame, not the bound
+    const double effort = task_.effort;
+    lower_bound(effort / 2);
+    improve_nodes(model_);
+    search_neighbourhoods(std::max(effort, kLittle));
+  }
 
   void relax(int n) {
     relax(relaxation_, n);
@@ -273,12 +283,23 @@ class AutoSearch {
     return chooser_.choose(model, belief, task_.work.by_position, floor, limits, task_.work.candidates);
   }
 
+  // Single-node moves from the best labels of the rows: where tables are strong, as good a start as any.
+  void offer_icm() {
+    std::vector<int> labels;
+    argmax_rows(task_.problem, labels);
+    improve_by_icm(task_.problem, labels, 100, task_.interrupt);
+    task_.offer(labels);
+  }
+
   // The relaxation is far from tight: max-product may know better.
   void search_by_max_product() {
     std::vector<float> belief;
     {
       const KeptMessages kept(model_);
       Relaxation<T> max_product(task_, model_, false);
+      const double patience = std::max(task_.effort, kLittle) / kInVain / (2 * model_.sweep_cost());
+      iterate_bp(task_, max_product, std::numeric_limits<int>::max(), kBpPatience + static_cast<int>(patience));
+      improve_nodes(model_);
       max_product.start_max_product();
       bool helps = false;
       for (int k = 0; k < (helps ? kMaxProductIterations : kMaxProductPatience) && !task_.out_of_time(); ++k) {

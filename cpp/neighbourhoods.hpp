@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
 
 #include "bp.hpp"
@@ -34,18 +35,20 @@ class NeighbourhoodSearch {
     start_from_incumbent();
   }
 
-  // One move; returns whether the incumbent has become better.
+  // One move; returns whether the incumbent has become better. A move that freezes nothing may settle the task.
   bool step() {
     task_.interrupt.check();
     choose_candidates();
     Elimination<ModelScores>& elimination = task_.work.elimination;
-    elimination.improve(ModelScores{model_}, task_.work.candidates, labels_, table_, kEntries, random_);
+    const int frozen =
+        elimination.improve(ModelScores{model_}, task_.work.candidates, labels_, table_, kEntries, random_);
     task_.effort += kEliminationCost * elimination.total() + kPlanningCost * elimination.n_variables();
     const double score = task_.score_of(model_, labels_);
     failures_ = score > score_ ? 0 : failures_ + 1;
     score_ = std::max(score, score_);
     const bool better = task_.offer(model_, labels_);
     if (better) ++successes_[origin_];
+    if (frozen == 0 && has_all_labels()) search_candidates(task_, model_);  // the optimum, but for rounding
     if (failures_ >= kPatience) widen();
     return better;
   }
@@ -143,6 +146,11 @@ class NeighbourhoodSearch {
       max_product.max_product_sweep(kDamping);
     }
     labels_ = max_product.labels();
+  }
+
+  bool has_all_labels() const {
+    const std::vector<int>& count = model_.count;
+    return task_.work.candidates.label.size() == std::accumulate(count.begin(), count.end(), std::size_t{0});
   }
 
   // All labels where they are few; else those that are best given the neighbours, more or fewer of them.

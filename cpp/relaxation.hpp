@@ -85,7 +85,8 @@ class Relaxation {
   std::vector<float> belief;  // by entry of the rows, from the last sweep that kept them: 0 for a node's best label
 
   // The bounds are those of the task only if the model holds all labels that matter.
-  Relaxation(Task<T>& task, Model& model, bool bounds = true) : task_(task), model_(model), bounds_(bounds) {}
+  Relaxation(Task<T>& task, Model& model, bool bounds = true)
+      : task_(task), model_(model), bounds_(bounds), labels_(model.n_nodes, 0) {}
 
   // Begins anew, with the scores that the task's problem has now.
   void restart() {
