@@ -63,8 +63,8 @@ class AutoSearch {
   static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, where the relaxation is not tight
   static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
   static constexpr double kMaxTable = 4000;  // entries of one elimination
-  static constexpr double kProofCost = 300;  // as kEliminationCost, in double precision
-  static constexpr double kExpand = 0.0075;  // a gap at which expansion moves may still find something
+  static constexpr double kProofCost = 600;  // as kEliminationCost, in double precision
+  static constexpr double kExpand = 0.0125;  // a gap at which expansion moves may still find something
   static constexpr int kExpansionSweeps = 3;
   static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
   static constexpr int kMaxPerNode = 8;  // candidates of one node

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <functional>
+#include <limits>
 #include <vector>
 
 #include "model.hpp"
@@ -60,11 +61,13 @@ class CandidateChooser {
   // The labels in `present` and those whose belief is at least `floor`. Returns whether none had to be left out.
   bool choose(const Model& m, const std::vector<float>& belief, const std::vector<int>& present, float floor,
               const Limits& limits, Candidates& out) {
-    collect(m, belief, present, floor);
+    const std::size_t all = slots(limits.all_per_node, m.n_nodes);
+    const bool only_all = limits.best_per_node == 0;
+    collect(m, belief, present, floor, only_all ? all : std::numeric_limits<std::size_t>::max());
     bool complete = true;
     std::size_t ties = beliefs_.size();  // labels just at the floor that may be taken
-    if (beliefs_.size() > slots(limits.all_per_node, m.n_nodes)) {
-      if (limits.best_per_node == 0) return false;
+    if (beliefs_.size() > all) {
+      if (only_all) return false;
       complete = false;
       const std::size_t room = std::min(slots(limits.best_per_node, m.n_nodes), beliefs_.size() - 1);
       const auto last = beliefs_.begin() + static_cast<std::ptrdiff_t>(room);
@@ -111,9 +114,11 @@ class CandidateChooser {
 
   static std::size_t slots(double per_node, int n_nodes) { return static_cast<std::size_t>(per_node * n_nodes) + 8; }
 
-  void collect(const Model& m, const std::vector<float>& belief, const std::vector<int>& present, float floor) {
+  // Ends early with more than `most`.
+  void collect(const Model& m, const std::vector<float>& belief, const std::vector<int>& present, float floor,
+               std::size_t most) {
     beliefs_.clear();
-    for (int i = 0; i < m.n_nodes; ++i) {
+    for (int i = 0; i < m.n_nodes && beliefs_.size() <= most; ++i) {
       const float* b = belief.data() + m.begin[i];
       for (int a = 0; a < m.count[i]; ++a)
         if (b[a] >= floor && a != present[i]) beliefs_.push_back(b[a]);
