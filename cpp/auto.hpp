@@ -58,8 +58,9 @@ class AutoSearch {
   // frustrated grids, object detection and constraint problems.
   static constexpr double kWorthwhile = 4, kStalled = 0.42, kEnded = 0.05;
   static constexpr double kLoose = 0.02;
-  static constexpr double kInVain = 4;
-  static constexpr double kLittle = 1e8;      // effort that nobody notices: some milliseconds
+  // One part in kInVain of the effort so far, or of a little effort that nobody notices (some milliseconds), may bring
+  // nothing before a search for labellings ends. Half of that, and max-product alone beats `auto` on small problems.
+  static constexpr double kInVain = 4, kLittle = 1e8;
   static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, where the relaxation is not tight
   static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
   static constexpr double kMaxTable = 4000;  // entries of one elimination
@@ -153,13 +154,20 @@ class AutoSearch {
     const int budget = task_.options.max_iterations;
     while (!done()) {
       const int left = budget > 0 ? budget - task_.out.iterations : std::numeric_limits<int>::max();
-      if (!task_.options.reduced_costs) relaxation_.prune();
+      if (prune()) return;
       const double cost = 2 * now_.iterations * model_.sweep_cost() / task_.effort;
       const bool pays = speed() > kWorthwhile * cost || (is_loose(kLoose) && !is_stalled());
       if (left <= 0 || (budget == 0 && !pays)) return;
       relax(std::min(now_.iterations, left));
       if (search()) return;
     }
+  }
+
+  // Leaves labels out, unless their costs are asked for; returns whether that proves the incumbent optimal.
+  bool prune() {
+    if (task_.options.reduced_costs) return false;
+    relaxation_.prune();
+    return model_.n_nodes == 0 && prove_if_few();
   }
 
   // How often the gap halves when the iterations are doubled, by the last two stops and the score that is known now.
@@ -202,15 +210,11 @@ class AutoSearch {
   // With time left: the gap is closed as far as it can be, then better labellings are looked for.
   void go_on() {
     while (!done() && speed() > kEnded) {
-      relaxation_.prune();
+      if (prune()) return;
       relax(now_.iterations);
       if (search()) return;
     }
-    while (!done()) {
-      const double before = task_.gap();
-      relax(now_.iterations);
-      if (before - task_.gap() < kLeastGain * before) break;
-    }
+    lower_bound(std::numeric_limits<double>::infinity());
     NeighbourhoodSearch<T> neighbourhoods(task_, model_, random_);
     while (!done()) neighbourhoods.step();
   }

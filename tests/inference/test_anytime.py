@@ -131,6 +131,17 @@ def test_the_search_may_be_cut_off_anywhere(name):
         assert r.bound >= max(r.score, known.score)
 
 
+def test_reduced_costs_are_those_of_all_labels_whatever_the_time():
+    p = planar(40, 4, 0.3)
+    r = solve(*p.arrays, time_limit=0.1, reduced_costs=True)
+    assert r.reduced_costs.shape == p.unary.shape
+    for i, label in [(0, 1), (7, 3), (20, 0)]:
+        unary = p.unary.copy()
+        unary[i, np.arange(4) != label] = -np.inf
+        best = solve(unary, p.interaction, p.edges, method="exact").score
+        assert best <= r.bound - r.reduced_costs[i, label] + 1e-9
+
+
 def test_a_batch_has_the_limit_for_each_graph():
     p = frustrated_grid(40)
     start = time.perf_counter()
