@@ -39,8 +39,12 @@ class AutoSearch {
       now_ = {};
       relax(kFirst);
     }
-    if (!is_wide()) relax(kSecond);
-    if (!prove_if_few() && !(has_many_labels() ? warm_up() : search())) close_gap();
+    const bool many = task_.problem.n_labels > kFew;
+    const bool hasty = many && (is_wide() || is_coarse());
+    if (!hasty) relax(kSecond);
+    // With a coarse tolerance a bound that satisfies comes long before a labelling that is nearly as good as can be.
+    const bool proved = !is_coarse() && prove_if_few();
+    if (!proved && (many || !done()) && !(many ? warm_up() : search())) close_gap();
     if (!done()) search_further();
     if (task_.deadline.limited()) go_on();
     certify();
@@ -87,7 +91,6 @@ class AutoSearch {
   CandidateChooser chooser_;
 
   bool is_loose(double limit) const { return task_.gap() > limit * task_.regret(); }
-  bool has_many_labels() const { return task_.problem.n_labels > kFew; }
   bool is_wide() const { return task_.problem.n_labels > kWide; }
   bool is_coarse() const { return task_.options.tolerance > kCoarse; }
   bool done() { return task_.out_of_time() || (is_coarse() ? task_.closed() : task_.optimal()); }
@@ -126,7 +129,7 @@ class AutoSearch {
   }
 
   // Iterations with the most promising labels of each node alone, which cost a fraction of the others: no bound comes
-  // of them, but messages that are nearly right, and a labelling. Returns whether it is proved optimal.
+  // of them, but messages that are nearly right, and a labelling. Returns whether that will do.
   bool warm_up() {
     Model& small = task_.work.small_model;
     std::vector<int> first, labels;
@@ -136,6 +139,7 @@ class AutoSearch {
     relax(relaxation, is_wide() ? 2 * kWarmUp : kWarmUp);
     improve_by_beliefs(small, relaxation.belief, task_.gap(), kCandidatesPerNode);
     small.return_messages(model_, first, labels);
+    if (is_coarse() && task_.closed()) return true;
     relax(relaxation_, 1);
     return prove_if_few();
   }
