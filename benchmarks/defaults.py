@@ -142,11 +142,11 @@ def hold_out(train: Problem) -> Split:
 
 
 def candidates(estimator: StructuredEstimator, n_graphs: int, quick: bool) -> list[dict[str, object]]:
-    """Changes of the estimator: none, and other C, rates and averages than it has."""
+    """Changes of the estimator: none, and other C, rates and averages than it has; C = n_graphs is C = 1 of others."""
     known = estimator.get_params()
     found: list[dict[str, object]] = [{}]
     if "C" in known:
-        found += [{"C": 0.1 * n_graphs}]
+        found += [{"C": 0.1 * n_graphs}, {"C": 1.0 * n_graphs}]
     else:
         found += [{"averaging": "linear"}]
     if known.get("learning_rate") == "auto" and not quick:
