@@ -32,7 +32,17 @@ def samples(n_graphs, n_nodes=1):
 def test_batches_and_epochs(n_graphs, n_nodes, batch_size, max_iter):
     found = resolve(AUTO, samples(n_graphs, n_nodes))
     assert (found.batch_size, found.max_iter) == (batch_size, max_iter)
-    assert set(found.C) == {n_graphs}
+
+
+@pytest.mark.parametrize(
+    ("labels", "C"),
+    [([[0]] * 12, 12.0), ([[0, 1]] * 12, 6.0), ([[0] * 4] * 12, 3.0), ([[1] * 100] * 12, 3.0), ([[1] * 10**4], 0.25),
+     ([[0, 1, 1], [0]], 1.0), ([[0, -1, -1, -1]] * 12, 12.0), ([[0], [-1], [-1]], 3.0)],
+)  # fmt: skip
+def test_C_goes_by_graphs_and_their_labelled_nodes(labels, C):
+    Y = [np.array(y) for y in labels]
+    found = resolve(AUTO, Samples([Graph(np.zeros((len(y), 1))) for y in Y], Y, 2, 1, 0, 2))
+    assert found.C == (C, C)
 
 
 def test_what_is_given_or_known_stays():
@@ -51,24 +61,24 @@ def test_rates_go_by_layers_and_optimiser():
 
 
 @pytest.mark.parametrize("kind", [StructuralSVM, UnaryClassifier, CuttingPlaneSVM, FrankWolfeSVM])
-def test_every_learner_has_the_number_of_graphs_for_C(kind, tmp_path):
+def test_every_learner_chooses_the_same_C(kind, tmp_path):
     X, Y = make_chains(12, 4, 2)
     fast = {"max_iter": 2} if kind in (StructuralSVM, UnaryClassifier) else {"tol": 0.5}
-    automatic, given = kind(**fast).fit(X, Y), kind(C=12.0, **fast).fit(X, Y)
+    automatic, given = kind(**fast).fit(X, Y), kind(C=3.0, **fast).fit(X, Y)
     assert automatic.C == "auto"
-    assert automatic.C_ == given.C_ == 12.0
+    assert automatic.C_ == given.C_ == 3.0
     assert automatic.history_[-1]["objective"] == given.history_[-1]["objective"]
     automatic.save(tmp_path)
-    assert load(tmp_path).C_ == 12.0
+    assert load(tmp_path).C_ == 3.0
 
 
 def test_partial_fit_keeps_what_the_first_call_chose(tmp_path):
     X, Y = make_chains(120, 4, 2)
     svm = StructuralSVM((), ()).partial_fit(X, Y).partial_fit(X[:5], Y[:5])
-    assert (svm.C_, svm.interaction_C_, svm.batch_size_, svm.trainer_.settings.C) == (120.0, 120.0, 3, (120.0, 120.0))
+    assert (svm.C_, svm.interaction_C_, svm.batch_size_, svm.trainer_.settings.C) == (30.0, 30.0, 3, (30.0, 30.0))
     svm.save(tmp_path)
-    assert load(tmp_path).partial_fit(X[:5], Y[:5]).trainer_.settings.C == (120.0, 120.0)
-    assert StructuralSVM((), ()).partial_fit(X[:5], Y[:5]).C_ == 5.0
+    assert load(tmp_path).partial_fit(X[:5], Y[:5]).trainer_.settings.C == (30.0, 30.0)
+    assert StructuralSVM((), ()).partial_fit(X[:5], Y[:5]).C_ == 1.25
 
 
 def test_the_perceptron_chooses_too():

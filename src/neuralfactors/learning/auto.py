@@ -13,15 +13,19 @@ from neuralfactors.learning.subgradient import Settings
 
 PREFIXES = ("", "interaction_")  # of the parameters of the two factors
 CHOSEN = ("C", "interaction_C", "learning_rate", "interaction_learning_rate", "batch_size", "max_iter")
+# Single points need C = N, the C = 1 of scikit-learn. With that, words and large graphs are overfitted, as the hinge of
+# a graph grows with its nodes; divided by all of them, it is too small to learn interactions on grids.
+MAX_DIVISOR = 4.0
 STEPS_PER_EPOCH, MAX_BATCH = 50, 64
 STEPS, LEAST_STEPS, LEAST_EPOCHS = 1500, 100, 10
 MAX_VISITS = 2e6  # nodes that all epochs together pass over: large graphs, whose inference takes long, get fewer steps
 STEP = 0.02  # how far Adam moves a weight of a linear factor at most
 
 
-def auto_C(n_graphs: int) -> float:
-    """C that lets the hinge of every graph of Eq. (6) count in full."""
-    return float(n_graphs)
+def auto_C(samples: Samples) -> float:
+    """N/k for N graphs of k labelled nodes on average; N/4 where they have more than four."""
+    n_labelled = float(samples.class_counts().sum()) / len(samples)
+    return len(samples) / min(max(n_labelled, 1.0), MAX_DIVISOR)
 
 
 def auto_batch_size(n_graphs: int) -> int:
@@ -60,7 +64,7 @@ def resolve(settings: Settings, samples: Samples, known: Mapping[str, Any] | Non
     for prefix, C, rate, n_hidden, momentum in zip(
         PREFIXES, settings.C, settings.learning_rate, settings.n_hidden, settings.momentum, strict=True
     ):
-        Cs.append(choose(f"{prefix}C", C, auto_C, len(samples)))
+        Cs.append(choose(f"{prefix}C", C, auto_C, samples))
         how = (settings.optimizer, n_hidden, Cs[-1], momentum)
         rates.append(choose(f"{prefix}learning_rate", rate, auto_learning_rate, *how))
     return replace(settings, C=tuple(Cs), learning_rate=tuple(rates), batch_size=size, max_iter=max_iter)
