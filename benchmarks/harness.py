@@ -1,6 +1,7 @@
 """What every benchmark shares: fair timing in one process, a table of measurements and targets, and the command line.
 
-A benchmark is a script that ends with `harness.main("title", measure)`, where `measure(report, quick)` adds rows.
+A benchmark is a script that ends with `harness.main("title", measure)`, where `measure(report, quick)` adds rows. One
+that has options of its own names them there and gets their values as keywords.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
 
 WIDTH = 110  # of the table, where the terminal is narrower or there is none
-Measure = Callable[["Report", bool], None]
+Measure = Callable[..., None]  # (report, quick, **options)
 
 
 @dataclass(frozen=True)
@@ -132,16 +134,21 @@ def interleave(
     return {name: summary(times) for name, times in seconds.items()}
 
 
-def main(title: str, measure: Measure) -> None:
-    """Run a benchmark from the command line: measure, print the table, write it where `--json` says."""
+def main(title: str, measure: Measure, options: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    """Run a benchmark from the command line: measure, print the table, write it where `--json` says.
+
+    `options` are further arguments by name, each with what `ArgumentParser.add_argument` takes.
+    """
     parser = argparse.ArgumentParser(description=title)
     parser.add_argument("--json", type=Path, metavar="FILE", help="also write the rows to FILE")
     parser.add_argument("--quick", action="store_true", help="fewer instances and repeats: a check that all of it runs")
+    for name, settings in (options or {}).items():
+        parser.add_argument(f"--{name}", **settings)
     arguments = parser.parse_args()
     report = Report(f"{title} ({platform.machine()}, Python {platform.python_version()})")
     if arguments.quick:
         report.note("A quick run: few instances and repeats, so the figures are rough.")
-    measure(report, arguments.quick)
+    measure(report, arguments.quick, **{name: getattr(arguments, name) for name in options or {}})
     report.show()
     if arguments.json is not None:
         report.write(arguments.json)
