@@ -11,9 +11,11 @@ constexpr float kInfinity = __builtin_inff();
 
 // The kernels below are templates on the number NV of vectors in a row, so that accumulators stay in registers.
 // NV = 0 stands for "read it at run time".
+// They must be inlined: a call for every message costs a tenth of a sweep over few labels.
 
 template <int NV>
-inline void max_rows(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+[[gnu::always_inline]] inline void max_rows(const float* table, int n_rows, int row, int nv, const float* h,
+                                            float* out) {
   constexpr int kBlock = NV ? NV : 4;
   constexpr int kChains = kBlock <= 2 ? 4 : 2;  // independent maxima hide the latency of short rows
   for (int k0 = 0; k0 < nv; k0 += kBlock) {
@@ -42,7 +44,8 @@ inline void max_rows(const float* table, int n_rows, int row, int nv, const floa
 
 // Eight rows at a time; r[k] points to row k, the last row standing in for those behind it.
 template <int NV>
-inline void max_columns(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+[[gnu::always_inline]] inline void max_columns(const float* table, int n_rows, int row, int nv, const float* h,
+                                               float* out) {
   for (int a0 = 0; a0 < n_rows; a0 += kLanes) {
     const float* first = table + static_cast<std::size_t>(a0) * row;
     const float* last = table + static_cast<std::size_t>(n_rows - 1) * row;
@@ -88,27 +91,27 @@ struct Direction {
 template <int NV>
 struct Uniform {
   int nv, n_labels, step;
-  std::size_t stride;
   Float8 last;  // +inf where the last vector of a row holds labels, -inf behind them
 
-  explicit Uniform(const Sweep& s)
-      : nv(NV ? NV : s.width), n_labels(s.n_labels), step(s.table_row), stride(static_cast<std::size_t>(nv) * kLanes) {
+  explicit Uniform(const Sweep& s) : nv(s.width), n_labels(s.n_labels), step(s.table_row) {
     alignas(32) float lanes[kLanes];
     for (int k = 0; k < kLanes; ++k) lanes[k] = (nv - 1) * kLanes + k < n_labels ? kInfinity : -kInfinity;
     last = load(lanes);
   }
-  std::size_t row(int i) const { return static_cast<std::size_t>(i) * stride; }
-  std::size_t from_behind(int q) const { return static_cast<std::size_t>(q) * stride; }
-  std::size_t from_ahead(int q) const { return static_cast<std::size_t>(q) * stride; }
-  std::size_t to_ahead(int slot) const { return static_cast<std::size_t>(slot) * stride; }
-  int count(int) const { return n_labels; }
   int width(int) const { return NV ? NV : nv; }
+  std::size_t row(int i) const { return static_cast<std::size_t>(i) * width(0) * kLanes; }
+  std::size_t from_behind(int q) const { return row(q); }
+  std::size_t from_ahead(int q) const { return row(q); }
+  std::size_t to_ahead(int slot) const { return row(slot); }
+  int count(int) const { return n_labels; }
   int table_row(int) const { return step; }
   Float8 cap(int) const { return last; }
-  void over_rows(const float* table, int rows, int row_step, int, const float* h, float* out) const {
+  [[gnu::always_inline]] void over_rows(const float* table, int rows, int row_step, int, const float* h,
+                                        float* out) const {
     max_rows<NV>(table, rows, row_step, nv, h, out);
   }
-  void over_columns(const float* table, int rows, int row_step, int, const float* h, float* out) const {
+  [[gnu::always_inline]] void over_columns(const float* table, int rows, int row_step, int, const float* h,
+                                           float* out) const {
     max_columns<NV>(table, rows, row_step, nv, h, out);
   }
 };
