@@ -23,15 +23,23 @@ if os.environ.get("RANK", "0") == "0":
 """
 
 
-def test_two_ranks_equal_one_process(tmp_path):
-    script = tmp_path / "train.py"
-    script.write_text(SCRIPT)
-    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
-    for name, launcher in (("one", []), ("two", torchrun)):
-        command = [sys.executable, *launcher, str(script), str(tmp_path / name)]
+def train(folder, launcher):
+    """The model that the script saves. On a busy machine torch now and then aborts when a finished rank exits."""
+    for attempt in range(3):
+        place = folder / str(attempt)
+        place.mkdir(parents=True)
+        (place / "train.py").write_text(SCRIPT)
+        command = [sys.executable, *launcher, str(place / "train.py"), str(place / "model")]
         done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
-        assert done.returncode == 0, done.stderr[-3000:]
-    one, two = (StructuralSVM.load(tmp_path / name) for name in ("one", "two"))
+        if "terminate called without an active exception" not in done.stderr:
+            break
+    assert done.returncode == 0, done.stderr[-3000:]
+    return StructuralSVM.load(place / "model")
+
+
+def test_two_ranks_equal_one_process(tmp_path):
+    torchrun = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2"]
+    one, two = train(tmp_path / "one", []), train(tmp_path / "two", torchrun)
     for a, b in zip(one.model_.parameters(), two.model_.parameters(), strict=True):
         torch.testing.assert_close(a, b, rtol=1e-9, atol=1e-12)
     assert all(parameter.abs().sum() > 0 for parameter in two.model_.unary.parameters())
