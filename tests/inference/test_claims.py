@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from problems import MapProblem, random_edges, random_tree
 
 from neuralfactors.inference import METHODS, solve
+from neuralfactors.inference.validate import RUN_TO_THE_END
 
 EXACT = np.longdouble  # of 64 bits, so that the scores compared with are as good as true
 KERNEL_METHODS = [method for method in METHODS if method != "exact"]
@@ -95,8 +96,10 @@ def check_methods(rng, methods, told=None):
     for method in methods:
         tol = float(rng.choice([0.0, 1e-4, 1e-2]))
         max_iter = None if rng.random() < 0.7 else int(rng.integers(1, 30))
+        limited = method not in (*RUN_TO_THE_END, "exact") and rng.random() < 0.3
+        time_limit = 10 ** rng.uniform(-5, -2.5) if limited else None
         try:
-            r = solve(*problem.arrays, method=method, tol=tol, max_iter=max_iter)
+            r = solve(*problem.arrays, method=method, tol=tol, max_iter=max_iter, time_limit=time_limit)
         except ValueError as refused:
             assert str(refused).startswith(f"method '{method}' needs")  # noqa: PT017  a cycle, more than two labels
             continue
