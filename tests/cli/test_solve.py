@@ -172,12 +172,20 @@ def test_ctrl_c(tmp_path):
     edges = [(i, j) for i in range(26) for j in range(i)]
     write_uai(path, rng.normal(size=(26, 2)), rng.normal(size=(len(edges), 2, 2)), edges)
     words = ["neuralfactors", "solve", str(path), "--method", "exhaustive"]
-    code = (
-        f"import sys, neuralfactors.inference, neuralfactors.cli\nsys.argv = {words}\n"
-        "print('ready', flush=True)\nneuralfactors.cli.main()"
-    )
+    code = f"""if True:
+        import sys
+        from neuralfactors import cli, inference
+
+        def solve(*problem, solve=inference.solve, **options):
+            print("solving", flush=True)
+            return solve(*problem, **options)
+
+        inference.solve = solve
+        sys.argv = {words}
+        cli.main()
+    """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    assert process.stdout.readline() == "ready\n"
+    assert process.stdout.readline() == "solving\n"
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
