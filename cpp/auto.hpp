@@ -4,9 +4,9 @@
 // Labels whose belief lies below score - bound cannot be part of a better labelling and leave the model, so that sweeps
 // become cheaper as the bound improves. What is left is searched by eliminating variables: over all of these labels it
 // proves the optimum; over the best of them, when they are too many, it gives a labelling that is far better than
-// rounding. The iterations are doubled for as long as that brings the gap down; where it does not, the relaxation is
-// not tight, and only the search for labellings goes on: by max-product, by expansion moves and in large
-// neighbourhoods.
+// rounding. The iterations are doubled for as long as that brings a better labelling or closes the gap fast; where it
+// does not, the relaxation is not tight, and only the search for labellings goes on: by max-product, by expansion moves
+// and in large neighbourhoods.
 #pragma once
 
 #include <algorithm>
@@ -39,12 +39,11 @@ class AutoSearch {
       now_ = {};
       relax(kFirst);
     }
-    const bool many = task_.problem.n_labels > kFew;
-    const bool hasty = many && (is_wide() || is_coarse());
+    const bool hasty = is_wide() || (has_many_labels() && is_coarse());
     if (!hasty) relax(kSecond);
     // With a coarse tolerance a bound that satisfies comes long before a labelling that is nearly as good as can be.
     const bool proved = !is_coarse() && prove_if_few();
-    if (!proved && (many || !done()) && !(many ? warm_up() : search())) close_gap();
+    if (!proved && (has_many_labels() || !done()) && !warm_up()) close_gap();
     if (!done()) search_further();
     if (task_.deadline.limited()) go_on();
     certify();
@@ -53,23 +52,22 @@ class AutoSearch {
  private:
   // Iterations before the labelling tells large penalties from scores, and before it is worth looking at.
   static constexpr int kFirst = 3, kSecond = 2;
-  // With more labels than kFew, kWarmUp iterations on the kFew best of them come first. With more than kWide, an
+  // With many more labels than kFew, kWarmUp iterations on the kFew best of them come first. With more than kWide, an
   // iteration on all of them costs so much more that kSecond is left to these.
   static constexpr int kFew = 8, kWide = 24, kWarmUp = 6;
   // Halvings of the gap by twice the iterations: so many that they are worth as much time as was spent so far; so few
   // that the relaxation is not tight if kLoose of the regret is still open; so few that it has ended. Measured after
-  // five iterations: 0.6 to 5 on learned, protein and segmentation problems; 0.1 to 0.5 on random tables; below 0.08 on
-  // frustrated grids, object detection and constraint problems.
-  static constexpr double kWorthwhile = 4, kStalled = 0.42, kEnded = 0.05;
-  static constexpr double kLoose = 0.02;
+  // five iterations: 0.6 to 5 on learned, protein, segmentation and stereo problems; 0.1 to 0.5 on random tables; below
+  // 0.08 on frustrated grids, object detection and constraint problems.
+  static constexpr double kWorthwhile = 4, kStalled = 0.1, kEnded = 0.05;
+  static constexpr double kLoose = 0.0125;
   // One part in kInVain of the effort so far, or of a little effort that nobody notices (some milliseconds), may bring
   // nothing before a search for labellings ends. Half of that, and max-product alone beats `auto` on small problems.
   static constexpr double kInVain = 4, kLittle = 1e8;
-  static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, where the relaxation is not tight
+  static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, for which to go on
   static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
   static constexpr double kMaxTable = 4000;  // entries of one elimination
   static constexpr double kProofCost = 600;  // as kEliminationCost, in double precision
-  static constexpr double kExpand = 0.0125;  // a gap at which expansion moves may still find something
   static constexpr int kExpansionSweeps = 3;
   static constexpr int kAttempts = 4;    // eliminations in a row, each from the labelling of the last one
   static constexpr int kMaxPerNode = 8;  // candidates of one node
@@ -86,11 +84,16 @@ class AutoSearch {
     int iterations = 0;
     double bound = std::numeric_limits<double>::infinity();
   };
-  Progress before_, now_;  // of the relaxation, at its last two stops
-  bool settled_ = false;   // the bound stands as it is
+  Progress before_, now_;                                         // of the relaxation, at its last two stops
+  double searched_ = 0;                                           // effort spent on eliminations
+  double search_rate_ = std::numeric_limits<double>::infinity();  // by how much the last ones closed the gap, an effort
+  int rounds_ = 0;                                                // of close_gap
+  double gain_ = 0;                                               // of the score in the last one, a part of the gap
+  bool settled_ = false;                                          // the bound stands as it is
   CandidateChooser chooser_;
 
   bool is_loose(double limit) const { return task_.gap() > limit * task_.regret(); }
+  bool has_many_labels() const { return task_.problem.n_labels > 2 * kFew; }
   bool is_wide() const { return task_.problem.n_labels > kWide; }
   bool is_coarse() const { return task_.options.tolerance > kCoarse; }
   bool done() { return task_.out_of_time() || (is_coarse() ? task_.closed() : task_.optimal()); }
@@ -103,13 +106,14 @@ class AutoSearch {
       offer_icm();
       search_by_max_product();
     }
-    if (!done() && is_loose(kExpand)) expand_labels();
+    if (!done() && is_loose(kLoose)) expand_labels();
     if (done() || !stalled || is_coarse()) return;
-    if (!is_stalled()) return close_gap();  // the labelling was to blame, not the bound
-    const double effort = task_.effort;
+    if (!is_stalled()) close_gap();  // the labelling was to blame, not the bound
+    if (done() || !is_stalled()) return;
+    const double effort = std::max(task_.effort, kLittle);
     lower_bound(effort / 2);
     improve_nodes(model_);
-    search_neighbourhoods(std::max(effort, kLittle));
+    search_neighbourhoods(effort);
   }
 
   void relax(int n) {
@@ -128,9 +132,14 @@ class AutoSearch {
     }
   }
 
-  // Iterations with the most promising labels of each node alone, which cost a fraction of the others: no bound comes
-  // of them, but messages that are nearly right, and a labelling. Returns whether that will do.
+  // Iterations until the labelling is good. With many labels they are on the most promising ones of each node alone,
+  // at a fraction of the cost: no bound comes of them, but messages that are nearly right. Returns whether that will
+  // do.
   bool warm_up() {
+    if (!has_many_labels()) {
+      if (!is_coarse()) relax(kWarmUp);
+      return search();
+    }
     Model& small = task_.work.small_model;
     std::vector<int> first, labels;
     chooser_.best_of_each(model_, relaxation_.belief, kFew, first, labels);
@@ -153,18 +162,38 @@ class AutoSearch {
     }
   }
 
-  // Twice the iterations again and again, while the gap closes fast enough for what they cost.
+  // Twice the iterations again and again, while they pay; searches in between, while these close the gap faster.
   void close_gap() {
-    const int budget = task_.options.max_iterations;
-    while (!done()) {
-      const int left = budget > 0 ? budget - task_.out.iterations : std::numeric_limits<int>::max();
-      if (prune()) return;
-      const double cost = 2 * now_.iterations * model_.sweep_cost() / task_.effort;
-      const bool pays = speed() > kWorthwhile * cost || (is_loose(kLoose) && !is_stalled());
-      if (left <= 0 || (budget == 0 && !pays)) return;
-      relax(std::min(now_.iterations, left));
-      if (search()) return;
+    bool searched = true;  // since the last iterations
+    while (!done() && !prune()) {
+      if (!relaxing_pays()) {
+        const double before = task_.out.score;
+        if (searched || search() || task_.out.score == before || !relaxing_pays()) return;
+      }
+      const double score = task_.out.score, gap = task_.gap(), effort = task_.effort;
+      relax(std::min(now_.iterations, iterations_left()));
+      if (prove_if_few()) return;
+      searched = search_rate_ >= (gap - task_.gap()) / (task_.effort - effort);
+      if (searched && search()) return;
+      gain_ = (task_.out.score - score) / gap;
+      ++rounds_;
     }
+  }
+
+  int iterations_left() const {
+    const int budget = task_.options.max_iterations;
+    return budget > 0 ? budget - task_.out.iterations : std::numeric_limits<int>::max();
+  }
+
+  // A labelling that has just become better may do so again; a bound has to come down fast, unless it is far off. A
+  // budget that is given is spent.
+  bool relaxing_pays() const {
+    if (task_.options.max_iterations > 0) return iterations_left() > 0;
+    if (task_.gap() < 4 * model_.rounding) return false;
+    if (is_stalled()) return false;
+    const double cost = 2 * now_.iterations * model_.sweep_cost() / task_.effort;
+    const bool first = rounds_ == 0 && !has_many_labels() && !is_coarse();
+    return first || gain_ > kLeastGain || speed() > kWorthwhile * cost || is_loose(kLoose);
   }
 
   // Leaves labels out, unless their costs are asked for; returns whether that proves the incumbent optimal.
@@ -223,19 +252,23 @@ class AutoSearch {
     while (!done()) neighbourhoods.step();
   }
 
-  // Exact search over the labels that a better labelling could have, or over the best of them; returns whether the
-  // incumbent is proved optimal.
+  // Exact search over the labels that a better labelling could have, or over the best of them, for about as long as the
+  // relaxation has taken; returns whether the incumbent is proved optimal.
   bool search() {
     improve_nodes(model_);
-    for (int attempt = 0; attempt < kAttempts; ++attempt) {
+    const double score = task_.out.score, before = searched_;
+    bool proved = false;
+    for (int attempt = 0; attempt < kAttempts && (attempt == 0 || 2 * searched_ < task_.effort); ++attempt) {
       const double gap = relaxation_.bound_of_belief() - task_.out.score;
       const bool complete =
           choose_candidates(model_, relaxation_.belief, gap + 2 * model_.rounding, kCandidatesPerNode);
-      if (complete && prove_optimal()) return true;
+      proved = complete && prove_optimal();
+      if (proved) break;
       eliminate(model_);
       if (!task_.offer(model_, task_.work.by_position)) break;
     }
-    return false;
+    search_rate_ = (task_.out.score - score) / std::max(searched_ - before, 1.0);
+    return proved;
   }
 
   // The candidates are all labels that a better labelling could have. If the best of them can be found, the incumbent
@@ -279,7 +312,9 @@ class AutoSearch {
     const double max_total = std::min(task_.effort / kEliminationCost, kEntries);
     const int frozen = elimination.improve(ModelScores{model}, task_.work.candidates, task_.work.by_position, max_table,
                                            max_total, random_);
-    task_.effort += kEliminationCost * elimination.total() + kPlanningCost * elimination.n_variables();
+    const double spent = kEliminationCost * elimination.total() + kPlanningCost * elimination.n_variables();
+    task_.effort += spent;
+    searched_ += spent;
     return frozen;
   }
 
