@@ -14,13 +14,16 @@ ITERATIVE = [method for method in METHODS if method not in RUN_TO_THE_END]
 PARTS = ["trws", "bp", "alpha-expansion", "icm"]
 
 
+def grid_edges(height: int, width: int) -> np.ndarray:
+    nodes = np.arange(height * width).reshape(height, width)
+    pairs = [(nodes[:, :-1], nodes[:, 1:]), (nodes[:-1], nodes[1:])]
+    return np.concatenate([np.stack([a.ravel(), b.ravel()], 1) for a, b in pairs])
+
+
 def frustrated_grid(side: int, seed: int = 0) -> MapProblem:
     """Two labels and couplings of both signs: no relaxation over edges is tight."""
     rng = np.random.default_rng(seed)
-    nodes = np.arange(side * side).reshape(side, side)
-    right = np.stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()], 1)
-    down = np.stack([nodes[:-1].ravel(), nodes[1:].ravel()], 1)
-    edges = np.concatenate([right, down])
+    edges = grid_edges(side, side)
     coupling = rng.normal(size=(len(edges), 1, 1)) * np.array([[1.0, -1.0], [-1.0, 1.0]])
     return MapProblem(0.1 * rng.normal(size=(side * side, 2)), coupling, edges)
 
@@ -52,6 +55,14 @@ def planar(n_nodes: int, n_labels: int, strength: float, seed: int = 0) -> MapPr
     return make_problem(rng, n_nodes, n_labels, planar_graph(rng, n_nodes), strength=strength)
 
 
+def stereo(height: int, width: int, n_labels: int, seed: int = 0) -> MapProblem:
+    """Disparities of neighbours should be near each other."""
+    rng = np.random.default_rng(seed)
+    edges = grid_edges(height, width)
+    table = -np.minimum(np.abs(np.subtract.outer(np.arange(n_labels), np.arange(n_labels))), 3).astype(float)
+    return MapProblem(-3 * np.abs(rng.normal(size=(height * width, n_labels))), np.stack([table] * len(edges)), edges)
+
+
 DOZEN = {
     "frustrated grid": frustrated_grid(16),
     "another": frustrated_grid(24, seed=1),
@@ -61,7 +72,7 @@ DOZEN = {
     "colouring, sparse": colouring(90, 3, 4, seed=2),
     "dense": dense(40, 6),
     "dense, two labels": dense(40, 2, seed=1),
-    "planar, weak": planar(100, 12, 0.2),
+    "stereo": stereo(20, 30, 12),
     "planar, medium": planar(100, 6, 0.5, seed=1),
     "planar, strong": planar(80, 4, 2.0, seed=2),
     "planar, many labels": planar(50, 30, 0.3, seed=3),
