@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "interrupt.hpp"
+#include "core/interrupt.hpp"
 #include "solver.hpp"
 
 namespace neuralfactors {

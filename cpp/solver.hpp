@@ -7,16 +7,16 @@
 #include <type_traits>
 #include <vector>
 
-#include "auto.hpp"
-#include "binary_cut.hpp"
-#include "bp.hpp"
-#include "exhaustive.hpp"
-#include "icm.hpp"
-#include "options.hpp"
-#include "prepare.hpp"
-#include "task.hpp"
-#include "tree.hpp"
-#include "trws.hpp"
+#include "core/options.hpp"
+#include "core/prepare.hpp"
+#include "core/task.hpp"
+#include "cuts/binary_cut.hpp"
+#include "messages/bp.hpp"
+#include "messages/trws.hpp"
+#include "search/auto.hpp"
+#include "search/exhaustive.hpp"
+#include "search/icm.hpp"
+#include "search/tree.hpp"
 
 namespace neuralfactors {
 

@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "../factor_graph.hpp"
-#include "../interrupt.hpp"
+#include "core/factor_graph.hpp"
+#include "core/interrupt.hpp"
 
 namespace neuralfactors::higher_order {
 

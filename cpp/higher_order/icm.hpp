@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "../interrupt.hpp"
-#include "model.hpp"
+#include "core/interrupt.hpp"
+#include "higher_order/model.hpp"
 
 namespace neuralfactors::higher_order {
 

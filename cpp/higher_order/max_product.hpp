@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
-#include "../interrupt.hpp"
-#include "messages.hpp"
+#include "core/interrupt.hpp"
+#include "higher_order/messages.hpp"
 
 namespace neuralfactors::higher_order {
 

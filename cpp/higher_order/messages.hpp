@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "model.hpp"
+#include "higher_order/model.hpp"
 
 namespace neuralfactors::higher_order {
 

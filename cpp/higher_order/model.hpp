@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "../factor_graph.hpp"
+#include "core/factor_graph.hpp"
 
 namespace neuralfactors::higher_order {
 

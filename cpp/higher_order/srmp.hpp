@@ -6,8 +6,8 @@
 #include <limits>
 #include <vector>
 
-#include "../interrupt.hpp"
-#include "messages.hpp"
+#include "core/interrupt.hpp"
+#include "higher_order/messages.hpp"
 
 namespace neuralfactors::higher_order {
 

@@ -1,0 +1,174 @@
+// From the caller's arrays to a Problem on a simple graph: self-loops folded, parallel edges added, forbidden entries
+// finite, penalties no larger than they need be.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "core/statistics.hpp"
+
+namespace neuralfactors {
+
+// One graph of a batch; edges hold node numbers of the whole batch.
+template <class T>
+struct Input {
+  const T* unary = nullptr;             // (V, L)
+  const T* interaction = nullptr;       // (E, L, L)
+  const std::int64_t* edges = nullptr;  // (E, 2)
+  std::int64_t first_node = 0;
+  int n_nodes = 0;
+  int n_edges = 0;
+  int n_labels = 0;
+};
+
+// An edge whose ends are not both nodes of its graph.
+struct EdgeFault {
+  int edge;
+};
+
+template <class T>
+class Prepared {
+ public:
+  Problem<T> problem;  // what the caller asked, forbidden entries being -inf
+  Problem<T> finite;   // the same without entries that are too low to matter, and without -inf
+  Survey survey;       // of `finite`
+  bool forbidden = false;
+  bool hopeless = false;     // some row or table is wholly forbidden
+  double least_allowed = 0;  // no allowed labelling scores below this
+
+  // Reads the edges; throws EdgeFault. Returns whether there are neither self-loops nor parallel edges.
+  bool link(const Input<T>& in) {
+    read_edges(in);
+    return simple_ = is_simple();
+  }
+
+  // Call link() first. Throws Survey::Fault, with the place in the caller's arrays.
+  void build(const Input<T>& in) {
+    problem = {&graph_, in.n_labels, in.unary, in.interaction};
+    if (!simple_) {
+      survey.look(problem);  // the caller's own numbers must be valid before they are added up
+      merge(in);
+    }
+    survey.look(problem);
+    forbidden = survey.forbidden;
+    hopeless = survey.hopeless;
+    least_allowed = survey.top - survey.range;
+    finite = problem;
+    if (forbidden && !hopeless) raise(penalty());
+  }
+
+  // A labelling that scores `regret` below the sum of the best entries is known, and no better one can use an entry
+  // that lies further below the best of its row or table. Raises such entries where they are far lower than that, since
+  // they cost the arithmetic its precision; returns whether `finite` has changed. Scores of labellings as good as the
+  // known one do not change.
+  bool clip(double regret) {
+    if (!(regret > 0) || survey.widest < kFarLower * regret) return false;
+    raise(2 * regret);  // so that rounding cannot make them as good
+    return true;
+  }
+
+ private:
+  static constexpr double kFarLower = 8;  // a factor of 2 is needed, and a copy of all scores must be worth it
+  Graph graph_;
+  bool simple_ = true;
+  std::vector<T> unary_, interaction_, finite_unary_, finite_interaction_;
+  std::vector<int> mark_, merged_;
+
+  void read_edges(const Input<T>& in) {
+    graph_.n_nodes = in.n_nodes;
+    graph_.n_edges = in.n_edges;
+    graph_.tail.resize(in.n_edges);
+    graph_.head.resize(in.n_edges);
+    for (int e = 0; e < in.n_edges; ++e) {
+      const std::int64_t u = in.edges[2 * static_cast<std::size_t>(e)] - in.first_node;
+      const std::int64_t v = in.edges[2 * static_cast<std::size_t>(e) + 1] - in.first_node;
+      if (u < 0 || v < 0 || u >= in.n_nodes || v >= in.n_nodes) throw EdgeFault{e};
+      graph_.tail[e] = static_cast<int>(u);
+      graph_.head[e] = static_cast<int>(v);
+    }
+    graph_.link();
+  }
+
+  bool is_simple() {
+    mark_.assign(graph_.n_nodes, -1);
+    for (int i = 0; i < graph_.n_nodes; ++i) {
+      mark_[i] = i;  // a self-loop meets its own mark
+      for (int k = graph_.begin[i]; k < graph_.begin[i + 1]; ++k) {
+        int& mark = mark_[graph_.arcs[k].node];
+        if (mark == i) return false;
+        mark = i;
+      }
+    }
+    return true;
+  }
+
+  // Adds each self-loop's diagonal to its row and each further edge's table to that of the first between the same
+  // nodes.
+  void merge(const Input<T>& in) {
+    const std::size_t n_labels = in.n_labels, size = n_labels * n_labels;
+    Graph old = std::move(graph_);
+    unary_.assign(in.unary, in.unary + old.n_nodes * n_labels);
+    graph_ = Graph{};
+    graph_.n_nodes = old.n_nodes;
+    mark_.assign(old.n_nodes, -1);    // neighbour -> edge of the new graph, valid for the node in hand
+    merged_.assign(old.n_nodes, -1);  // neighbour -> node in hand
+    interaction_.clear();
+    for (int i = 0; i < old.n_nodes; ++i)
+      for (int k = old.begin[i]; k < old.begin[i + 1]; ++k) {
+        const Graph::Arc& arc = old.arcs[k];
+        const T* table = in.interaction + static_cast<std::size_t>(arc.edge) * size;
+        if (arc.node == i) {  // listed twice, once from each end
+          if (arc.from_tail)
+            for (std::size_t a = 0; a < n_labels; ++a) unary_[i * n_labels + a] += table[a * n_labels + a];
+          continue;
+        }
+        if (arc.node < i) continue;  // done from the other end
+        if (merged_[arc.node] != i) {
+          merged_[arc.node] = i;
+          mark_[arc.node] = graph_.n_edges++;
+          graph_.tail.push_back(i);
+          graph_.head.push_back(arc.node);
+          interaction_.resize(interaction_.size() + size, T(0));
+        }
+        T* sum = interaction_.data() + static_cast<std::size_t>(mark_[arc.node]) * size;
+        for (std::size_t a = 0; a < n_labels; ++a)
+          for (std::size_t b = 0; b < n_labels; ++b)
+            sum[a * n_labels + b] += arc.from_tail ? table[a * n_labels + b] : table[b * n_labels + a];
+      }
+    graph_.link();
+    problem = {&graph_, in.n_labels, unary_.data(), interaction_.data()};
+  }
+
+  // Of a problem with forbidden entries and no labelling known to be allowed: one forbidden entry must cost more than
+  // all allowed entries together can gain.
+  double penalty() const { return survey.range > 0 ? 2 * survey.range : 1 + survey.magnitude; }
+
+  // Raises entries that lie more than `depth` below the best one of their row or table to that level, or to the nearest
+  // that T can tell from the best one.
+  void raise(double depth) {
+    const std::size_t n_unary = static_cast<std::size_t>(graph_.n_nodes) * problem.n_labels;
+    const std::size_t size = static_cast<std::size_t>(problem.n_labels) * problem.n_labels;
+    finite_unary_.assign(problem.unary, problem.unary + n_unary);
+    finite_interaction_.assign(problem.interaction, problem.interaction + graph_.n_edges * size);
+    auto lift = [&](T* values, std::size_t count, double top, double& bottom) {
+      const double floor = top - std::max(depth, 16.0 * std::numeric_limits<T>::epsilon() * std::abs(top));
+      for (std::size_t k = 0; k < count; ++k)
+        if (values[k] < floor) bottom = values[k] = static_cast<T>(floor);
+    };
+    for (int i = 0; i < graph_.n_nodes; ++i)
+      lift(finite_unary_.data() + static_cast<std::size_t>(i) * problem.n_labels, problem.n_labels, survey.row_max[i],
+           survey.row_min[i]);
+    for (int e = 0; e < graph_.n_edges; ++e)
+      lift(finite_interaction_.data() + static_cast<std::size_t>(e) * size, size, survey.table_max[e],
+           survey.table_min[e]);
+    finite.unary = finite_unary_.data();
+    finite.interaction = finite_interaction_.data();
+    survey.add_up();
+  }
+};
+
+}  // namespace neuralfactors

@@ -1,0 +1,119 @@
+// One look at every number of a problem: validity, and the largest and smallest entry of every row and table.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "messages/message_kernels.hpp"
+
+namespace neuralfactors {
+
+struct Survey {
+  bool forbidden = false;                // some entry is -inf
+  bool hopeless = false;                 // a whole row or table is -inf
+  double top = 0;                        // sum of the row and table maxima
+  double top_size = 0;                   // sum of their absolute values
+  double magnitude = 0;                  // largest absolute value
+  double range = 0;                      // sum over rows and tables of maximum less minimum; -inf entries do not count
+  double widest = 0;                     // the largest of these differences
+  std::vector<double> row_max, row_min;  // (V)
+  std::vector<double> table_max, table_min;  // (E)
+
+  // Scores leave float32's comfortable range only at the far ends; a power of two brings them back exactly.
+  double unit() const {
+    if (magnitude == 0 || (magnitude < 1e15 && magnitude > 1e-15)) return 1;
+    return std::exp2(std::floor(std::log2(magnitude)));
+  }
+
+  // Whether a constant dwarfs the differences between the entries of a table.
+  bool is_offset(int edge) const {
+    const double size = std::max(std::abs(table_max[edge]), std::abs(table_min[edge]));
+    return size > 64 * (table_max[edge] - table_min[edge]) || size > 1e15 || (size < 1e-15 && size > 0);
+  }
+
+  static constexpr double kLargest = 1e200;  // sums of larger scores could overflow
+
+  // Entry `index` of row or table `item` is no score: NaN, +inf or beyond kLargest.
+  struct Fault {
+    bool in_unary;
+    int item;
+    int index;
+    double value;
+  };
+
+  template <class T>
+  void look(const Problem<T>& p) {
+    const int n = p.graph->n_nodes, m = p.graph->n_edges, n_labels = p.n_labels;
+    forbidden = hopeless = false;
+    for (auto* v : {&row_max, &row_min}) v->resize(n);
+    for (auto* v : {&table_max, &table_min}) v->resize(m);
+    for (int i = 0; i < n; ++i) {
+      const Extent x = extent(p.row(i), n_labels, true, i);
+      row_max[i] = x.max;
+      row_min[i] = x.min;
+    }
+    for (int e = 0; e < m; ++e) {
+      const Extent x = extent(p.table(e), static_cast<std::size_t>(n_labels) * n_labels, false, e);
+      table_max[e] = x.max;
+      table_min[e] = x.min;
+    }
+    add_up();
+  }
+
+  // Sums and ranges after the minima have changed.
+  void add_up() {
+    top = top_size = magnitude = range = widest = 0;
+    auto add = [&](const std::vector<double>& max, const std::vector<double>& min) {
+      for (std::size_t k = 0; k < max.size(); ++k) {
+        top += max[k];
+        top_size += std::abs(max[k]);
+        range += max[k] - min[k];
+        widest = std::max(widest, max[k] - min[k]);
+        magnitude = std::max({magnitude, std::abs(max[k]), std::abs(min[k])});
+      }
+    };
+    add(row_max, row_min);
+    add(table_max, table_min);
+  }
+
+ private:
+  struct Extent {
+    double min, max;
+  };
+
+  template <class T>
+  Extent extent(const T* values, std::size_t count, bool in_unary, int item) {
+    Extent x{0, 0};
+    bool plain = false;
+    if constexpr (std::is_same_v<T, float>) {
+      const Spread s = kernels().spread(values, count);
+      x = {s.min, s.max};
+      plain = std::isfinite(s.sum);
+    }
+    return plain ? x : careful(values, count, in_unary, item);
+  }
+
+  template <class T>
+  Extent careful(const T* values, std::size_t count, bool in_unary, int item) {
+    Extent x{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
+    for (std::size_t k = 0; k < count; ++k) {
+      const double v = values[k];
+      if (v == -std::numeric_limits<double>::infinity()) {
+        forbidden = true;
+        continue;
+      }
+      if (!(std::abs(v) <= kLargest)) throw Fault{in_unary, item, static_cast<int>(k), v};
+      x.min = std::min(x.min, v);
+      x.max = std::max(x.max, v);
+    }
+    if (x.max >= x.min) return x;
+    hopeless = true;
+    return {0, 0};
+  }
+};
+
+}  // namespace neuralfactors

@@ -1,0 +1,342 @@
+// Compiled once for each instruction set, NF_ISA naming the namespace. Includes nothing whose inline code could be
+// shared with other translation units: that would leak instructions that the machine may not have.
+#include "messages/message_kernels.hpp"
+
+#include "messages/simd.hpp"
+
+namespace neuralfactors {
+namespace {
+
+constexpr float kInfinity = __builtin_inff();
+
+// The kernels below are templates on the number NV of vectors in a row, so that accumulators stay in registers.
+// NV = 0 stands for "read it at run time".
+// They must be inlined: a call for every message costs a tenth of a sweep over few labels.
+
+template <int NV>
+[[gnu::always_inline]] inline void max_rows(const float* table, int n_rows, int row, int nv, const float* h,
+                                            float* out) {
+  constexpr int kBlock = NV ? NV : 4;
+  constexpr int kChains = kBlock <= 2 ? 4 : 2;  // independent maxima hide the latency of short rows
+  for (int k0 = 0; k0 < nv; k0 += kBlock) {
+    const int width = NV ? NV : (nv - k0 < kBlock ? nv - k0 : kBlock);
+    Float8 best[kChains][kBlock];
+    for (auto& chain : best)
+      for (auto& b : chain) b = fill(-kInfinity);
+    int a = 0;
+    for (; a + kChains <= n_rows; a += kChains)
+      for (int c = 0; c < kChains; ++c) {
+        const Float8 ha = fill(h[a + c]);
+        const float* r = table + static_cast<std::size_t>(a + c) * row + k0 * kLanes;
+        for (int k = 0; k < width; ++k) best[c][k] = max(best[c][k], ha + load(r + k * kLanes));
+      }
+    for (; a < n_rows; ++a) {
+      const Float8 ha = fill(h[a]);
+      const float* r = table + static_cast<std::size_t>(a) * row + k0 * kLanes;
+      for (int k = 0; k < width; ++k) best[0][k] = max(best[0][k], ha + load(r + k * kLanes));
+    }
+    for (int k = 0; k < width; ++k) {
+      for (int c = 1; c < kChains; ++c) best[0][k] = max(best[0][k], best[c][k]);
+      store(out + (k0 + k) * kLanes, best[0][k]);
+    }
+  }
+}
+
+// Eight rows at a time; r[k] points to row k, the last row standing in for those behind it.
+template <int NV>
+[[gnu::always_inline]] inline void max_columns(const float* table, int n_rows, int row, int nv, const float* h,
+                                               float* out) {
+  for (int a0 = 0; a0 < n_rows; a0 += kLanes) {
+    const float* first = table + static_cast<std::size_t>(a0) * row;
+    const float* last = table + static_cast<std::size_t>(n_rows - 1) * row;
+    const float* r[kLanes];
+    for (int k = 0; k < kLanes; ++k, first += row) r[k] = first < last ? first : last;
+    Float8 best[kLanes];
+    const Float8 h0 = load(h);
+    for (int k = 0; k < kLanes; ++k) best[k] = h0 + load(r[k]);
+    for (int q = 1; q < (NV ? NV : nv); ++q) {
+      const Float8 hq = load(h + q * kLanes);
+      for (int k = 0; k < kLanes; ++k) best[k] = max(best[k], hq + load(r[k] + q * kLanes));
+    }
+    store(out + a0, reduce_max_each(best));
+  }
+}
+
+// `cap` is +inf where the last vector holds labels and -inf behind them.
+inline float max_of(const float* p, int nv, Float8 cap) {
+  Float8 m = min(load(p + (nv - 1) * kLanes), cap);
+  for (int k = 0; k + 1 < nv; ++k) m = max(m, load(p + k * kLanes));
+  return reduce_max(m);
+}
+
+inline void accumulate(float* sum, const float* p, int nv) {
+  for (int k = 0; k < nv; ++k) store(sum + k * kLanes, load(sum + k * kLanes) + load(p + k * kLanes));
+}
+
+inline int argmax(const float* p, int n) {
+  int best = 0;
+  for (int a = 1; a < n; ++a)
+    if (p[a] > p[best]) best = a;
+  return best;
+}
+
+// The edges of one direction of travel: "behind" have delivered their messages, "ahead" are still to be sent.
+struct Direction {
+  const int *behind_begin, *ahead_begin, *behind_node, *ahead_node, *ahead_slot;
+  const float *from_behind, *from_ahead;
+  float* to_ahead;
+};
+
+// Where rows and messages begin and how long they are, if all nodes have the same number of labels.
+template <int NV>
+struct Uniform {
+  int nv, n_labels, step;
+  Float8 last;  // +inf where the last vector of a row holds labels, -inf behind them
+
+  explicit Uniform(const Sweep& s) : nv(s.width), n_labels(s.n_labels), step(s.table_row) {
+    alignas(32) float lanes[kLanes];
+    for (int k = 0; k < kLanes; ++k) lanes[k] = (nv - 1) * kLanes + k < n_labels ? kInfinity : -kInfinity;
+    last = load(lanes);
+  }
+  int width(int) const { return NV ? NV : nv; }
+  std::size_t row(int i) const { return static_cast<std::size_t>(i) * width(0) * kLanes; }
+  std::size_t from_behind(int q) const { return row(q); }
+  std::size_t from_ahead(int q) const { return row(q); }
+  std::size_t to_ahead(int slot) const { return row(slot); }
+  int count(int) const { return n_labels; }
+  int table_row(int) const { return step; }
+  Float8 cap(int) const { return last; }
+  [[gnu::always_inline]] void over_rows(const float* table, int rows, int row_step, int, const float* h,
+                                        float* out) const {
+    max_rows<NV>(table, rows, row_step, nv, h, out);
+  }
+  [[gnu::always_inline]] void over_columns(const float* table, int rows, int row_step, int, const float* h,
+                                           float* out) const {
+    max_columns<NV>(table, rows, row_step, nv, h, out);
+  }
+};
+
+void max_rows_any(const float* table, int n_rows, int row, int nv, const float* h, float* out);
+void max_columns_any(const float* table, int n_rows, int row, int nv, const float* h, float* out);
+
+// The same where each node has a number of labels of its own.
+struct Ragged {
+  const Sweep& s;
+  const std::size_t *behind, *ahead, *to;
+  alignas(32) float last[kLanes][kLanes];  // by the number of labels modulo kLanes
+
+  Ragged(const Sweep& sweep, bool forward)
+      : s(sweep),
+        behind(forward ? s.later_begin : s.earlier_begin),
+        ahead(forward ? s.earlier_begin : s.later_begin),
+        to(behind) {
+    for (int count = 0; count < kLanes; ++count)
+      for (int k = 0; k < kLanes; ++k) last[count][k] = count == 0 || k < count ? kInfinity : -kInfinity;
+  }
+  std::size_t row(int i) const { return s.row_begin[i]; }
+  std::size_t from_behind(int q) const { return behind[q]; }
+  std::size_t from_ahead(int q) const { return ahead[q]; }
+  std::size_t to_ahead(int slot) const { return to[slot]; }
+  int count(int i) const { return s.count[i]; }
+  int width(int i) const { return (s.count[i] + kLanes - 1) / kLanes; }
+  int table_row(int slot) const { return s.table_rows[slot]; }
+  Float8 cap(int i) const { return load(last[s.count[i] % kLanes]); }
+  void over_rows(const float* table, int rows, int row_step, int nv, const float* h, float* out) const {
+    max_rows_any(table, rows, row_step, nv, h, out);
+  }
+  void over_columns(const float* table, int rows, int row_step, int nv, const float* h, float* out) const {
+    max_columns_any(table, rows, row_step, nv, h, out);
+  }
+};
+
+template <class Layout>
+double sweep(const Sweep& s, const SweepOptions& o, const Layout& layout) {
+  const Direction d =
+      o.forward
+          ? Direction{s.in_begin, s.out_begin, s.earlier, s.later, s.in_slot, s.to_later, s.to_earlier, s.to_later}
+          : Direction{s.out_begin, s.in_begin, s.later, s.earlier, s.out_slot, s.to_earlier, s.to_later, s.to_earlier};
+  float *theta = s.scratch, *h = theta + s.stride, *message = h + s.stride, *rounded = message + s.stride;
+  const Float8 keep = fill(o.damping), take = fill(1 - o.damping);
+  double bound = 0;
+  for (int step = 0; step < s.n_nodes; ++step) {
+    const int i = o.forward ? step : s.n_nodes - 1 - step;
+    const int n_labels = layout.count(i), nv = layout.width(i);
+    const float* unary = s.unary + layout.row(i);
+    for (int k = 0; k < nv; ++k) store(theta + k * kLanes, load(unary + k * kLanes));
+    for (int q = d.ahead_begin[i]; q < d.ahead_begin[i + 1]; ++q)
+      accumulate(theta, d.from_ahead + layout.from_ahead(q), nv);
+    if (o.round) {  // best label given the labels behind and the messages from ahead
+      for (int k = 0; k < nv; ++k) store(rounded + k * kLanes, load(theta + k * kLanes));
+      for (int q = d.behind_begin[i]; q < d.behind_begin[i + 1]; ++q) {
+        const int slot = o.forward ? s.out_slot[q] : q, label = s.labels[d.behind_node[q]];
+        const std::size_t row = layout.table_row(slot);
+        if ((s.flipped[slot] != 0) != o.forward) {
+          accumulate(rounded, s.table[slot] + static_cast<std::size_t>(label) * row, nv);
+        } else {
+          const float* column = s.table[slot] + label;
+          for (int a = 0; a < n_labels; ++a) rounded[a] += column[static_cast<std::size_t>(a) * row];
+        }
+      }
+      s.labels[i] = argmax(rounded, n_labels);
+    }
+    for (int q = d.behind_begin[i]; q < d.behind_begin[i + 1]; ++q)
+      accumulate(theta, d.from_behind + layout.from_behind(q), nv);
+    const float top = max_of(theta, nv, layout.cap(i));
+    bound += top;
+    const Float8 shift = fill(top), weight = fill(s.weight[i]);
+    if (s.belief)
+      for (int k = 0; k < nv; ++k) store(s.belief + layout.row(i) + k * kLanes, load(theta + k * kLanes) - shift);
+    for (int k = 0; k < nv; ++k) store(theta + k * kLanes, weight * (load(theta + k * kLanes) - shift));
+    for (int q = d.ahead_begin[i]; q < d.ahead_begin[i + 1]; ++q) {
+      const float* from = d.from_ahead + layout.from_ahead(q);
+      for (int k = 0; k < nv; ++k) store(h + k * kLanes, load(theta + k * kLanes) - load(from + k * kLanes));
+      const int slot = o.forward ? q : s.out_slot[q], j = d.ahead_node[q], there = layout.width(j);
+      if ((s.flipped[slot] != 0) != o.forward)
+        layout.over_rows(s.table[slot], n_labels, layout.table_row(slot), there, h, message);
+      else
+        layout.over_columns(s.table[slot], layout.count(j), layout.table_row(slot), nv, h, message);
+      const float best = max_of(message, there, layout.cap(j));
+      bound += best;
+      const Float8 level = fill(best);
+      float* to = d.to_ahead + layout.to_ahead(d.ahead_slot[q]);
+      if (o.damping > 0) {
+        for (int k = 0; k < there; ++k)
+          store(to + k * kLanes, take * (load(message + k * kLanes) - level) + keep * load(to + k * kLanes));
+      } else {
+        for (int k = 0; k < there; ++k) store(to + k * kLanes, load(message + k * kLanes) - level);
+      }
+    }
+  }
+  return bound;
+}
+
+template <int NV>
+struct Width {
+  static constexpr int value = NV;
+};
+
+// f(Width<nv>) for the widths that are compiled, f(Width<0>) for the others.
+template <class F>
+auto with_width(int nv, F f) {
+  switch (nv) {
+    case 1:
+      return f(Width<1>());
+    case 2:
+      return f(Width<2>());
+    case 3:
+      return f(Width<3>());
+    case 4:
+      return f(Width<4>());
+    case 5:
+      return f(Width<5>());
+    case 6:
+      return f(Width<6>());
+    default:
+      return f(Width<0>());
+  }
+}
+
+double sweep_any(const Sweep& s, const SweepOptions& o) {
+  if (s.width == 0) return sweep(s, o, Ragged(s, o.forward));
+  return with_width(s.width, [&](auto width) { return sweep(s, o, Uniform<decltype(width)::value>(s)); });
+}
+
+void max_rows_any(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+  with_width(nv, [&](auto width) { max_rows<decltype(width)::value>(table, n_rows, row, nv, h, out); });
+}
+
+void max_columns_any(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+  with_width(nv, [&](auto width) { max_columns<decltype(width)::value>(table, n_rows, row, nv, h, out); });
+}
+
+template <class T>
+double max_of_table(const T* table, int n_labels, const double* row_term, const double* column_term) {
+  constexpr int kBlock = 24;
+  double best = -kInfinity;
+  for (int b0 = 0; b0 < n_labels; b0 += kBlock) {
+    const int width = n_labels - b0 < kBlock ? n_labels - b0 : kBlock;
+    double column[kBlock];
+    for (double& c : column) c = -kInfinity;
+    for (int a = 0; a < n_labels; ++a) {
+      const T* r = table + static_cast<std::size_t>(a) * n_labels + b0;
+      const double term = row_term[a];
+      for (int b = 0; b < width; ++b) {
+        const double x = term + r[b];
+        column[b] = x > column[b] ? x : column[b];
+      }
+    }
+    for (int b = 0; b < width; ++b) {
+      const double x = column[b] + column_term[b0 + b];
+      best = x > best ? x : best;
+    }
+  }
+  return best;
+}
+
+template <class T>
+double maxima_of_table(const T* table, int n_labels, const double* row_term, const double* column_term, double* by_row,
+                       double* by_column) {
+  constexpr int kBlock = 8;
+  for (int a = 0; a < n_labels; ++a) by_row[a] = -kInfinity;
+  double best = -kInfinity;
+  for (int b0 = 0; b0 < n_labels; b0 += kBlock) {
+    const int width = n_labels - b0 < kBlock ? n_labels - b0 : kBlock;
+    double column[kBlock], x[kBlock];
+    for (int b = 0; b < kBlock; ++b) column[b] = x[b] = -kInfinity;
+    for (int a = 0; a < n_labels; ++a) {
+      const T* r = table + static_cast<std::size_t>(a) * n_labels + b0;
+      for (int b = 0; b < width; ++b) x[b] = row_term[a] + r[b] + column_term[b0 + b];
+      for (int b = 0; b < kBlock; ++b) column[b] = x[b] > column[b] ? x[b] : column[b];
+      for (int step = kBlock / 2; step > 0; step /= 2)
+        for (int b = 0; b < step; ++b) x[b] = x[b] > x[b + step] ? x[b] : x[b + step];
+      by_row[a] = x[0] > by_row[a] ? x[0] : by_row[a];
+    }
+    for (int b = 0; b < width; ++b) {
+      by_column[b0 + b] = column[b];
+      best = column[b] > best ? column[b] : best;
+    }
+  }
+  return best;
+}
+
+Spread spread(const float* values, std::size_t n) {
+  constexpr int kChains = 4;
+  Float8 low[kChains], high[kChains], sum[kChains];
+  for (int c = 0; c < kChains; ++c) {
+    low[c] = fill(kInfinity);
+    high[c] = fill(-kInfinity);
+    sum[c] = fill(0);
+  }
+  std::size_t k = 0;
+  for (; k + kChains * kLanes <= n; k += kChains * kLanes)
+    for (int c = 0; c < kChains; ++c) {
+      const Float8 x = load(values + k + c * kLanes);
+      low[c] = min(low[c], x);
+      high[c] = max(high[c], x);
+      sum[c] = sum[c] + x;
+    }
+  for (int c = 1; c < kChains; ++c) {
+    low[0] = min(low[0], low[c]);
+    high[0] = max(high[0], high[c]);
+    sum[0] = sum[0] + sum[c];
+  }
+  float lane[kLanes];
+  store(lane, sum[0]);
+  Spread r{-reduce_max(fill(0) - low[0]), reduce_max(high[0]), 0};
+  for (float x : lane) r.sum += x;
+  for (; k < n; ++k) {
+    r.min = values[k] < r.min ? values[k] : r.min;
+    r.max = values[k] > r.max ? values[k] : r.max;
+    r.sum += values[k];
+  }
+  return r;
+}
+
+}  // namespace
+
+namespace NF_ISA {
+const Kernels kernels{
+    sweep_any, max_of_table<float>, max_of_table<double>, maxima_of_table<float>, maxima_of_table<double>, spread};
+}
+
+}  // namespace neuralfactors

@@ -1,0 +1,386 @@
+// A problem in the form the float32 kernels want: nodes in sweep order, rows padded, large offsets removed, and only
+// the labels that are still in play.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+#include "core/problem.hpp"
+#include "core/statistics.hpp"
+#include "messages/message_kernels.hpp"
+#include "messages/sweep_graph.hpp"
+
+namespace neuralfactors {
+
+// Labels of a model are numbered node by node from 0; `original` has their numbers in the problem.
+class Model : public Links {
+ public:
+  static constexpr int kGone = -1;  // position of a node that has left the model
+
+  double offset = 0;                // what was subtracted from rows and tables
+  double unit = 1;                  // score = unit * (kernel score) + offset
+  double rounding = 0;              // no bound and no belief of a sweep is further from the truth, as a score
+  bool whole = true;                // no label of the problem has been left out
+  int n_labels = 0;                 // of the problem
+  std::vector<int> count;           // (V) labels of a node
+  std::vector<std::size_t> begin;   // (V + 1) where its row begins; rows are padded to whole vectors
+  std::vector<int> original;        // by entry of the rows; only where labels have been left out
+  std::vector<int> fixed;           // (nodes of the problem) labels of those that have left the model
+  std::vector<float> unary;         // by entry of the rows
+  std::vector<const float*> table;  // (E) by out slot
+  std::vector<int> table_row;       // (E) by out slot: floats from one row to the next
+  std::vector<float> weight;        // (V)
+  std::vector<float> to_earlier, to_later, scratch;
+  std::vector<std::size_t> earlier_begin, later_begin;  // (E) by out slot and by in slot: where messages begin
+
+  template <class T>
+  void build(const Problem<T>& problem, const Survey& survey) {
+    n_labels = problem.n_labels;
+    unit = survey.unit();
+    whole = true;
+    original.clear();
+    fixed.clear();
+    link(*problem.graph);
+    share_weights();
+    count.assign(n_nodes, n_labels);
+    lay_out();
+    offset = 0;
+    copy_unary(problem, survey);
+    point_to_tables(problem, survey);
+    rounding = float_rounding(survey);
+    reset_messages();
+  }
+
+  // The problem of `other` with some labels of each node, listed in ascending order; messages come along. Nodes with
+  // one label left are fixed at it and leave the model; their tables become part of their neighbours' rows.
+  void build(const Model& other, const std::vector<int>& first, const std::vector<int>& labels) {
+    offset = other.offset;
+    unit = other.unit;
+    rounding = other.rounding;
+    n_labels = other.n_labels;
+    whole = false;
+    fix(other, first, labels);
+    link_within(other);
+    share_weights();
+    count.resize(n_nodes);
+    for (int i = 0; i < n_nodes; ++i) count[i] = first[source_[i] + 1] - first[source_[i]];
+    lay_out();
+    copy_rows(other, first, labels);
+    copy_tables(other, first, labels);
+    reset_messages();
+    for_each_message(other, first, labels, [](float& mine, float theirs) { mine = theirs; });
+  }
+
+  // Hands messages back to the model that this one was built from, none of its nodes having been fixed.
+  void return_messages(Model& other, const std::vector<int>& first, const std::vector<int>& labels) {
+    for_each_message(other, first, labels, [](float mine, float& theirs) { theirs = mine; });
+  }
+
+  void reset_messages() {
+    to_earlier.assign(earlier_size_, 0.f);
+    to_later.assign(later_size_, 0.f);
+    scratch.resize(4 * static_cast<std::size_t>(stride_));
+  }
+
+  Sweep sweep(int* labels, float* belief = nullptr) {
+    Sweep s;
+    s.n_nodes = n_nodes;
+    s.stride = stride_;
+    s.width = uniform_ ? stride_ / kLanes : 0;
+    s.n_labels = whole ? n_labels : stride_;
+    s.table_row = n_edges > 0 ? table_row[0] : 0;
+    s.count = count.data();
+    s.row_begin = begin.data();
+    s.earlier_begin = earlier_begin.data();
+    s.later_begin = later_begin.data();
+    s.table_rows = table_row.data();
+    s.unary = unary.data();
+    s.table = table.data();
+    s.flipped = flipped.data();
+    s.out_begin = out_begin.data();
+    s.in_begin = in_begin.data();
+    s.in_slot = in_slot.data();
+    s.out_slot = out_slot.data();
+    s.later = later.data();
+    s.earlier = earlier.data();
+    s.weight = weight.data();
+    s.to_earlier = to_earlier.data();
+    s.to_later = to_later.data();
+    s.labels = labels;
+    s.belief = belief;
+    s.scratch = scratch.data();
+    return s;
+  }
+
+  int width(int i) const { return (count[i] + kLanes - 1) / kLanes; }
+  int stride() const { return stride_; }  // of the longest row
+  const float* row(int i) const { return unary.data() + begin[i]; }
+  const float* message_to_earlier(int slot) const { return to_earlier.data() + earlier_begin[slot]; }
+  const float* message_to_later(int in) const { return to_later.data() + later_begin[in]; }
+
+  int label(int i, int own) const { return whole ? own : original[begin[i] + own]; }
+
+  // The number here of a label of the problem, or -1 if it has been left out.
+  int own_label(int i, int label) const {
+    if (whole) return label;
+    const auto first = original.begin() + static_cast<std::ptrdiff_t>(begin[i]), last = first + count[i];
+    const auto place = std::lower_bound(first, last, label);
+    return place != last && *place == label ? static_cast<int>(place - first) : -1;
+  }
+
+  float at(int slot, int earlier_label, int later_label) const {
+    const int row = flipped[slot] ? later_label : earlier_label, column = flipped[slot] ? earlier_label : later_label;
+    return table[slot][static_cast<std::size_t>(row) * table_row[slot] + column];
+  }
+
+  // Row of conditional scores of node i: out[a] += table entry with label a here and `label` at the other end.
+  void add_row(int slot, bool at_earlier, int i, int label, float sign, float* out) const {
+    const bool rows_here = at_earlier != (flipped[slot] != 0);
+    const std::size_t step = table_row[slot];
+    const float* t = table[slot];
+    if (rows_here)
+      for (int a = 0; a < count[i]; ++a) out[a] += sign * t[a * step + label];
+    else
+      for (int a = 0; a < count[i]; ++a) out[a] += sign * t[label * step + a];
+  }
+
+  // What a sweep costs, in entries of tables.
+  double sweep_cost() const { return sweep_cost_; }
+
+ private:
+  static constexpr float kNever = -1e30f;
+
+  bool uniform_ = true;  // all rows are equally long
+  int stride_ = 0;
+  static constexpr double kPerEdge = 150;  // entries that take as long as all else that a message takes (measured)
+  double sweep_cost_ = 0;
+  std::size_t earlier_size_ = 0, later_size_ = 0;
+  std::vector<float> owned_tables_;
+  std::vector<char> shifted_;              // (E) by number in the graph: the best entry of the table was subtracted
+  std::vector<int> place_, slot_;          // of the nodes and out slots of the model that this one was built from
+  std::vector<int> source_, source_edge_;  // and back
+
+  static int padded(int n) { return (n + kLanes - 1) / kLanes * kLanes; }
+
+  // Places of rows and messages, from the numbers of labels.
+  void lay_out() {
+    begin.resize(n_nodes + 1);
+    earlier_begin.resize(n_edges);
+    later_begin.resize(n_edges);
+    begin[0] = earlier_size_ = later_size_ = 0;
+    stride_ = 0;
+    sweep_cost_ = 0;
+    uniform_ = true;
+    for (int i = 0; i < n_nodes; ++i) {
+      const int size = padded(count[i]);
+      begin[i + 1] = begin[i] + size;
+      stride_ = std::max(stride_, size);
+      uniform_ = uniform_ && size == padded(count[0]);
+      for (int q = out_begin[i]; q < out_begin[i + 1]; ++q) {
+        earlier_begin[q] = earlier_size_;
+        earlier_size_ += size;
+        sweep_cost_ += kPerEdge + static_cast<double>(count[i]) * padded(count[later[q]]);
+      }
+      for (int q = in_begin[i]; q < in_begin[i + 1]; ++q) {
+        later_begin[q] = later_size_;
+        later_size_ += size;
+      }
+    }
+  }
+
+  // Which nodes stay, at which places; the scores of those that go are part of the offset.
+  void fix(const Model& other, const std::vector<int>& first, const std::vector<int>& labels) {
+    fixed = other.fixed;
+    fixed.resize(other.position.size(), 0);
+    position.assign(other.position.size(), kGone);
+    place_.assign(other.n_nodes, kGone);
+    node.clear();
+    source_.clear();
+    for (int i = 0; i < other.n_nodes; ++i) {
+      if (first[i + 1] - first[i] == 1) {
+        const int label = labels[first[i]];
+        fixed[other.node[i]] = other.label(i, label);
+        offset += unit * other.row(i)[label];
+        continue;
+      }
+      place_[i] = position[other.node[i]] = static_cast<int>(node.size());
+      node.push_back(other.node[i]);
+      source_.push_back(i);
+    }
+  }
+
+  // Edges between the nodes that stay; both orders of slots are those of the other model.
+  void link_within(const Model& other) {
+    n_nodes = static_cast<int>(node.size());
+    slot_.assign(other.n_edges, kGone);
+    source_edge_.clear();
+    edge.clear();
+    later.clear();
+    out_begin.assign(1, 0);
+    for (int i : source_) {
+      for (int q = other.out_begin[i]; q < other.out_begin[i + 1]; ++q) {
+        if (place_[other.later[q]] == kGone) continue;
+        slot_[q] = static_cast<int>(edge.size());
+        source_edge_.push_back(q);
+        edge.push_back(other.edge[q]);
+        later.push_back(place_[other.later[q]]);
+      }
+      out_begin.push_back(static_cast<int>(edge.size()));
+    }
+    n_edges = static_cast<int>(edge.size());
+    in_slot.resize(n_edges);
+    out_slot.clear();
+    earlier.clear();
+    in_begin.assign(1, 0);
+    for (int i : source_) {
+      for (int q = other.in_begin[i]; q < other.in_begin[i + 1]; ++q) {
+        const int out = slot_[other.out_slot[q]];
+        if (out == kGone) continue;
+        in_slot[out] = static_cast<int>(out_slot.size());
+        out_slot.push_back(out);
+        earlier.push_back(place_[other.earlier[q]]);
+      }
+      in_begin.push_back(static_cast<int>(out_slot.size()));
+    }
+    flipped.assign(n_edges, 0);
+  }
+
+  void copy_rows(const Model& other, const std::vector<int>& first, const std::vector<int>& labels) {
+    unary.assign(begin[n_nodes], -std::numeric_limits<float>::infinity());
+    original.assign(begin[n_nodes], 0);
+    for (int i = 0; i < n_nodes; ++i)
+      for (int a = 0; a < count[i]; ++a) {
+        const int label = labels[first[source_[i]] + a];
+        unary[begin[i] + a] = other.row(source_[i])[label];
+        original[begin[i] + a] = other.label(source_[i], label);
+      }
+    for (int u = 0; u < other.n_nodes; ++u)
+      for (int q = other.out_begin[u]; q < other.out_begin[u + 1]; ++q) {
+        const int v = other.later[q];
+        const int *at_u = labels.data() + first[u], *at_v = labels.data() + first[v];
+        if (place_[u] == kGone && place_[v] == kGone) {
+          offset += unit * other.at(q, *at_u, *at_v);
+        } else if (place_[u] == kGone) {
+          float* out = unary.data() + begin[place_[v]];
+          for (int a = 0; a < count[place_[v]]; ++a) out[a] += other.at(q, *at_u, at_v[a]);
+        } else if (place_[v] == kGone) {
+          float* out = unary.data() + begin[place_[u]];
+          for (int a = 0; a < count[place_[u]]; ++a) out[a] += other.at(q, at_u[a], *at_v);
+        }
+      }
+  }
+
+  // Rows of a table are the labels of the earlier end. Padding is finite, since messages are subtracted, and so low
+  // that no maximum takes it: rows of the same width can then be treated alike, however many labels they have.
+  void copy_tables(const Model& other, const std::vector<int>& first, const std::vector<int>& labels) {
+    table.resize(n_edges);
+    table_row.resize(n_edges);
+    std::size_t size = 0;
+    for (int i = 0; i < n_nodes; ++i)
+      for (int q = out_begin[i]; q < out_begin[i + 1]; ++q) {
+        table_row[q] = padded(count[later[q]]);
+        size += static_cast<std::size_t>(padded(count[i])) * table_row[q];
+      }
+    owned_tables_.resize(size);
+    float* out = owned_tables_.data();
+    for (int i = 0; i < n_nodes; ++i)
+      for (int q = out_begin[i]; q < out_begin[i + 1]; ++q) {
+        table[q] = out;
+        const int from = source_edge_[q], n_columns = count[later[q]];
+        const int *rows = labels.data() + first[source_[i]], *columns = labels.data() + first[source_[later[q]]];
+        const std::size_t row_step = other.flipped[from] ? 1 : other.table_row[from],
+                          column_step = other.flipped[from] ? other.table_row[from] : 1;
+        for (int a = 0; a < count[i]; ++a, out += table_row[q]) {
+          const float* row = other.table[from] + rows[a] * row_step;
+          for (int b = 0; b < n_columns; ++b) out[b] = row[columns[b] * column_step];
+          std::fill(out + n_columns, out + table_row[q], kNever);
+        }
+        const std::size_t rest = static_cast<std::size_t>(padded(count[i]) - count[i]) * table_row[q];
+        out = std::fill_n(out, rest, kNever);
+      }
+  }
+
+  template <class Other, class F>
+  void for_each_message(Other& other, const std::vector<int>& first, const std::vector<int>& labels, F f) {
+    for (int i = 0; i < n_nodes; ++i) {
+      const int* kept = labels.data() + first[source_[i]];
+      for (int q = out_begin[i]; q < out_begin[i + 1]; ++q) {
+        auto* theirs = other.to_earlier.data() + other.earlier_begin[source_edge_[q]];
+        for (int a = 0; a < count[i]; ++a) f(to_earlier[earlier_begin[q] + a], theirs[kept[a]]);
+      }
+      for (int q = in_begin[i]; q < in_begin[i + 1]; ++q) {
+        auto* theirs = other.to_later.data() + other.later_begin[other.in_slot[source_edge_[out_slot[q]]]];
+        for (int a = 0; a < count[i]; ++a) f(to_later[later_begin[q] + a], theirs[kept[a]]);
+      }
+    }
+  }
+
+  void share_weights() {
+    weight.resize(n_nodes);
+    for (int i = 0; i < n_nodes; ++i) {
+      const int ahead = out_begin[i + 1] - out_begin[i], behind = in_begin[i + 1] - in_begin[i];
+      weight[i] = 1.f / static_cast<float>(std::max({ahead, behind, 1}));
+    }
+  }
+
+  // Messages are no larger than the range of their table, a belief is a sum of `degree` of them, and each message
+  // carries the error of its node's belief and of a few operations on the entries of its table.
+  double float_rounding(const Survey& survey) const {
+    double size = 0;
+    int degree = 0;
+    for (int i = 0; i < n_nodes; ++i) {
+      size += survey.row_max[i] - survey.row_min[i];
+      degree = std::max(degree, out_begin[i + 1] - out_begin[i] + in_begin[i + 1] - in_begin[i]);
+    }
+    for (int e = 0; e < n_edges; ++e)
+      size += shifted_[e] ? survey.table_max[e] - survey.table_min[e]
+                          : std::max(std::abs(survey.table_max[e]), std::abs(survey.table_min[e]));
+    return std::numeric_limits<float>::epsilon() * (degree + 8) * size;
+  }
+
+  template <class T>
+  void copy_unary(const Problem<T>& problem, const Survey& survey) {
+    unary.assign(begin[n_nodes], -std::numeric_limits<float>::infinity());
+    for (int p = 0; p < n_nodes; ++p) {
+      const T* row = problem.row(node[p]);
+      const double top = survey.row_max[node[p]];
+      offset += top;
+      float* out = unary.data() + begin[p];
+      for (int a = 0; a < n_labels; ++a) out[a] = static_cast<float>((row[a] - top) / unit);
+    }
+  }
+
+  // Tables stay where they are unless float32 messages would lose precision on them. The last one moves too: kernels
+  // may read a few floats past the end of a table.
+  template <class T>
+  void point_to_tables(const Problem<T>& problem, const Survey& survey) {
+    const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
+    shifted_.resize(n_edges);
+    for (int e = 0; e < n_edges; ++e) shifted_[e] = std::is_same_v<T, double> || unit != 1 || survey.is_offset(e);
+    const std::size_t reach = stride_ - n_labels;
+    auto must_copy = [&](int e) { return shifted_[e] || (n_edges - 1 - e) * size < reach; };
+    std::size_t copies = 0;
+    for (int e = 0; e < n_edges; ++e) copies += must_copy(e);
+    owned_tables_.assign(copies * size + kLanes, 0.f);
+    table.resize(n_edges);
+    table_row.assign(n_edges, n_labels);
+    float* next = owned_tables_.data();
+    for (int out = 0; out < n_edges; ++out) {
+      const T* t = problem.table(edge[out]);
+      if constexpr (std::is_same_v<T, float>) table[out] = t;
+      if (!must_copy(edge[out])) continue;
+      const double shift = shifted_[edge[out]] ? survey.table_max[edge[out]] : 0;
+      offset += shift;
+      for (std::size_t k = 0; k < size; ++k) next[k] = static_cast<float>((t[k] - shift) / unit);
+      table[out] = next;
+      next += size;
+    }
+  }
+};
+
+}  // namespace neuralfactors

@@ -1,0 +1,182 @@
+// Large neighbourhood search: random parts of the graph are re-optimised exactly, given the labels of the rest.
+//
+// A move frees all nodes of a region and freezes as few of them as it takes for variable elimination to stay within a
+// table size (elimination.hpp). Where moves bring nothing, tables grow; where the largest ones bring nothing, the
+// search goes on from another labelling: the best one known with some labels changed, or that of max-product on
+// disturbed scores, whichever has paid off more for its effort.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <numeric>
+#include <vector>
+
+#include "core/random.hpp"
+#include "core/task.hpp"
+#include "messages/bp.hpp"
+#include "messages/relaxation.hpp"
+#include "search/candidates.hpp"
+#include "search/elimination.hpp"
+#include "search/local_search.hpp"
+#include "search/proof.hpp"
+
+namespace neuralfactors {
+
+constexpr double kEliminationCost = 100;  // of an entry of elimination, beside one of a sweep (measured)
+constexpr double kPlanningCost = 12000;   // of a node that is eliminated, beside the same
+
+template <class T>
+class NeighbourhoodSearch {
+ public:
+  NeighbourhoodSearch(Task<T>& task, Model& model, Random& random)
+      : task_(task), model_(model), random_(random), shortlist_(kMost) {
+    start_from_incumbent();
+  }
+
+  // One move; returns whether the incumbent has become better. A move that freezes nothing may settle the task.
+  bool step() {
+    task_.interrupt.check();
+    choose_candidates();
+    Elimination<ModelScores>& elimination = task_.work.elimination;
+    const int frozen =
+        elimination.improve(ModelScores{model_}, task_.work.candidates, labels_, table_, kEntries, random_);
+    task_.effort += kEliminationCost * elimination.total() + kPlanningCost * elimination.n_variables();
+    const double score = task_.score_of(model_, labels_);
+    failures_ = score > score_ ? 0 : failures_ + 1;
+    score_ = std::max(score, score_);
+    const bool better = task_.offer(model_, labels_);
+    if (better) ++successes_[origin_];
+    if (frozen == 0 && has_all_labels()) search_candidates(task_, model_);  // the optimum, but for rounding
+    if (failures_ >= kPatience) widen();
+    return better;
+  }
+
+ private:
+  static constexpr double kSmallest = 256, kLargest = 1 << 18, kGrowth = 4;  // entries of tables
+  static constexpr int kPatience = 2;                                        // moves in a row that bring nothing
+  static constexpr int kAll = 4;          // with more labels only some of each node are candidates
+  static constexpr int kMost = 8;         // of one node
+  static constexpr int kAround = 16;      // nodes freed for each one whose label was changed
+  static constexpr int kIterations = 20;  // of max-product
+  enum Origin { kDescent, kChanged, kDisturbed };
+
+  Task<T>& task_;
+  Model& model_;
+  Random& random_;
+  std::vector<int> labels_;  // by position
+  double score_ = 0;
+  double table_ = kSmallest;
+  int failures_ = 0;
+  Origin origin_ = kDescent;  // of labels_
+  double effort_before_ = 0;
+  std::array<double, 3> effort_{};  // spent on labellings of each origin
+  std::array<int, 3> successes_{};
+  std::vector<int> region_;  // nodes that may move; empty: all
+  std::vector<char> inside_;
+  Shortlist shortlist_;
+
+  // Larger tables, or another labelling once they are as large as they may be.
+  void widen() {
+    failures_ = 0;
+    if (table_ < kLargest) {
+      table_ *= kGrowth;
+      return;
+    }
+    effort_[origin_] += task_.effort - effort_before_;
+    start_from_incumbent();
+    const auto price = [&](Origin o) { return effort_[o] / (1 + successes_[o]); };
+    if (price(kChanged) <= price(kDisturbed))
+      change_labels();
+    else
+      disturb();
+    score_ = task_.score_of(model_, labels_);
+  }
+
+  void start_from_incumbent() {
+    task_.incumbent(model_, labels_);
+    score_ = task_.out.score;
+    effort_before_ = task_.effort;
+    region_.clear();
+    table_ = kSmallest;
+  }
+
+  // Random labels for some nodes that hang together; the search is for what lies around them.
+  void change_labels() {
+    origin_ = kChanged;
+    int size = 2;
+    while (size < model_.n_nodes / 2 && random_.below(3) > 0) size *= 2;
+    grow_region(std::min(kAround * size, model_.n_nodes));
+    for (std::size_t k = 0; k < region_.size() && static_cast<int>(k) < size; ++k)
+      labels_[region_[k]] = random_.below(model_.count[region_[k]]);
+  }
+
+  // Nodes in the order in which a breadth-first search that now and then skips one meets them.
+  void grow_region(int size) {
+    inside_.assign(model_.n_nodes, 0);
+    region_.assign(1, random_.below(model_.n_nodes));
+    inside_[region_[0]] = 1;
+    const auto add = [&](int j) {
+      if (inside_[j] || static_cast<int>(region_.size()) >= size || random_.below(4) == 0) return;
+      inside_[j] = 1;
+      region_.push_back(j);
+    };
+    for (std::size_t k = 0; k < region_.size(); ++k) {
+      const int i = region_[k];
+      for (int q = model_.out_begin[i]; q < model_.out_begin[i + 1]; ++q) add(model_.later[q]);
+      for (int q = model_.in_begin[i]; q < model_.in_begin[i + 1]; ++q) add(model_.earlier[q]);
+    }
+  }
+
+  // Max-product from scratch; after the first time with noise on the rows, small or large beside what labellings give
+  // up there.
+  void disturb() {
+    origin_ = kDisturbed;
+    const KeptMessages kept(model_);
+    const double regret = task_.regret() / std::max(model_.n_nodes, 1) / model_.unit;
+    const bool first = effort_[kDisturbed] == 0;
+    const auto noise = first ? 0.f : static_cast<float>(regret * std::pow(10.0, -random_.below(3)));
+    for (int i = 0; i < model_.n_nodes; ++i)
+      for (int a = 0; a < model_.count[i]; ++a) model_.unary[model_.begin[i] + a] += noise * random_.normal();
+    Relaxation<T> max_product(task_, model_, false);
+    max_product.start_max_product();
+    for (int k = 0; k < kIterations && !task_.out_of_time(); ++k) {
+      max_product.max_product_sweep(kDamping);
+      max_product.max_product_sweep(kDamping);
+    }
+    labels_ = max_product.labels();
+  }
+
+  bool has_all_labels() const {
+    const std::vector<int>& count = model_.count;
+    return task_.work.candidates.label.size() == std::accumulate(count.begin(), count.end(), std::size_t{0});
+  }
+
+  // All labels where they are few; else those that are best given the neighbours, more or fewer of them.
+  void choose_candidates() {
+    LocalSearch& local_search = task_.work.local_search;
+    local_search.start(model_, labels_);
+    local_search.icm(100);
+    labels_ = local_search.labels;
+    const int most = 2 << random_.below(3);
+    Candidates& out = task_.work.candidates;
+    out.begin.assign(1, 0);
+    out.label.clear();
+    for (int i = 0; i < model_.n_nodes; ++i) {
+      out.label.push_back(labels_[i]);
+      if (region_.empty() || inside_[i]) add_candidates(i, local_search.scores(i), most, out);
+      out.begin.push_back(static_cast<int>(out.label.size()));
+    }
+  }
+
+  void add_candidates(int i, const float* scores, int most, Candidates& out) {
+    shortlist_.clear();
+    for (int a = 0; a < model_.count[i]; ++a)
+      if (a != labels_[i]) shortlist_.add(a, scores[a]);
+    const int n = model_.count[i] <= kAll ? kAll : most;
+    for (int k = 0; k < std::min(shortlist_.size(), n - 1); ++k) out.label.push_back(shortlist_[k]);
+  }
+};
+
+}  // namespace neuralfactors
