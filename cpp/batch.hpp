@@ -157,7 +157,7 @@ class BatchSolver {
       throw;
     } catch (const EdgeFault&) {
       return false;
-    } catch (const Survey::Fault&) {
+    } catch (const Statistics::Fault&) {
       return false;
     } catch (const Unsuitable&) {
       return false;

@@ -28,17 +28,17 @@ struct Unsuitable : std::invalid_argument {
 template <class T>
 class Solver {
  public:
-  // init is (V) or null. Throws EdgeFault, Survey::Fault, Unsuitable or Interrupted.
+  // init is (V) or null. Throws EdgeFault, Statistics::Fault, Unsuitable or Interrupted.
   void solve(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt, Outcome& out) {
     const Deadline deadline(options.time_limit);
     const bool simple = prepared_.link(in);
     if (simple || !std::is_same_v<T, float>) prepared_.build(in);
-    if (std::is_same_v<T, float> && (!simple || prepared_.survey.magnitude > kLargestFloat))
+    if (std::is_same_v<T, float> && (!simple || prepared_.statistics.magnitude > kLargestFloat))
       return solve_in_double(in, init, options, interrupt, out);
     out = Outcome{};
-    Task<T> task{prepared_, prepared_.finite, prepared_.survey, options, interrupt, work_, out, deadline};
+    Task<T> task{prepared_, prepared_.finite, prepared_.statistics, options, interrupt, work_, out, deadline};
     if (init) task.offer(std::vector<int>(init, init + in.n_nodes));
-    out.bound = prepared_.survey.top;
+    out.bound = prepared_.statistics.top;
     if (prepared_.hopeless) {
       out.labels.assign(in.n_nodes, 0);
       out.bound = -std::numeric_limits<double>::infinity();

@@ -48,7 +48,7 @@ void check_pointers(const Array<const std::int64_t, 1>& ptr, std::size_t n_rows,
   if (!good) throw nb::value_error(message);
 }
 
-std::string place(const Survey::Fault& fault, std::int64_t first, int n_labels) {
+std::string place(const Statistics::Fault& fault, std::int64_t first, int n_labels) {
   const std::int64_t item = first + fault.item;
   std::string where = "interaction[" + std::to_string(item) + ", " + std::to_string(fault.index / n_labels) + ", " +
                       std::to_string(fault.index % n_labels) + "]";
@@ -70,7 +70,7 @@ template <class T>
                            std::to_string(batch.node_ptr[error.graph]) + " to " +
                            std::to_string(batch.node_ptr[error.graph + 1] - 1))
                               .c_str());
-  } catch (const Survey::Fault& fault) {
+  } catch (const Statistics::Fault& fault) {
     const std::int64_t first = fault.in_unary ? batch.node_ptr[error.graph] : batch.edge_ptr[error.graph];
     throw nb::value_error(place(fault, first, batch.n_labels).c_str());
   } catch (const Unsuitable& reason) {

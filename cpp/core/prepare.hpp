@@ -33,9 +33,9 @@ struct EdgeFault {
 template <class T>
 class Prepared {
  public:
-  Problem<T> problem;  // what the caller asked, forbidden entries being -inf
-  Problem<T> finite;   // the same without entries that are too low to matter, and without -inf
-  Survey survey;       // of `finite`
+  Problem<T> problem;     // what the caller asked, forbidden entries being -inf
+  Problem<T> finite;      // the same without entries that are too low to matter, and without -inf
+  Statistics statistics;  // of `finite`
   bool forbidden = false;
   bool hopeless = false;     // some row or table is wholly forbidden
   double least_allowed = 0;  // no allowed labelling scores below this
@@ -46,17 +46,17 @@ class Prepared {
     return simple_ = is_simple();
   }
 
-  // Call link() first. Throws Survey::Fault, with the place in the caller's arrays.
+  // Call link() first. Throws Statistics::Fault, with the place in the caller's arrays.
   void build(const Input<T>& in) {
     problem = {&graph_, in.n_labels, in.unary, in.interaction};
     if (!simple_) {
-      survey.look(problem);  // the caller's own numbers must be valid before they are added up
+      statistics.look(problem);  // the caller's own numbers must be valid before they are added up
       merge(in);
     }
-    survey.look(problem);
-    forbidden = survey.forbidden;
-    hopeless = survey.hopeless;
-    least_allowed = survey.top - survey.range;
+    statistics.look(problem);
+    forbidden = statistics.forbidden;
+    hopeless = statistics.hopeless;
+    least_allowed = statistics.top - statistics.range;
     finite = problem;
     if (forbidden && !hopeless) raise(penalty());
   }
@@ -66,7 +66,7 @@ class Prepared {
   // they cost the arithmetic its precision; returns whether `finite` has changed. Scores of labellings as good as the
   // known one do not change.
   bool clip(double regret) {
-    if (!(regret > 0) || survey.widest < kFarLower * regret) return false;
+    if (!(regret > 0) || statistics.widest < kFarLower * regret) return false;
     raise(2 * regret);  // so that rounding cannot make them as good
     return true;
   }
@@ -145,7 +145,7 @@ class Prepared {
 
   // Of a problem with forbidden entries and no labelling known to be allowed: one forbidden entry must cost more than
   // all allowed entries together can gain.
-  double penalty() const { return survey.range > 0 ? 2 * survey.range : 1 + survey.magnitude; }
+  double penalty() const { return statistics.range > 0 ? 2 * statistics.range : 1 + statistics.magnitude; }
 
   // Raises entries that lie more than `depth` below the best one of their row or table to that level, or to the nearest
   // that T can tell from the best one.
@@ -160,14 +160,14 @@ class Prepared {
         if (values[k] < floor) bottom = values[k] = static_cast<T>(floor);
     };
     for (int i = 0; i < graph_.n_nodes; ++i)
-      lift(finite_unary_.data() + static_cast<std::size_t>(i) * problem.n_labels, problem.n_labels, survey.row_max[i],
-           survey.row_min[i]);
+      lift(finite_unary_.data() + static_cast<std::size_t>(i) * problem.n_labels, problem.n_labels,
+           statistics.row_max[i], statistics.row_min[i]);
     for (int e = 0; e < graph_.n_edges; ++e)
-      lift(finite_interaction_.data() + static_cast<std::size_t>(e) * size, size, survey.table_max[e],
-           survey.table_min[e]);
+      lift(finite_interaction_.data() + static_cast<std::size_t>(e) * size, size, statistics.table_max[e],
+           statistics.table_min[e]);
     finite.unary = finite_unary_.data();
     finite.interaction = finite_interaction_.data();
-    survey.add_up();
+    statistics.add_up();
   }
 };
 

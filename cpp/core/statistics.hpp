@@ -12,7 +12,7 @@
 
 namespace neuralfactors {
 
-struct Survey {
+struct Statistics {
   bool forbidden = false;                // some entry is -inf
   bool hopeless = false;                 // a whole row or table is -inf
   double top = 0;                        // sum of the row and table maxima

@@ -35,7 +35,7 @@ template <class T>
 struct Task {
   Prepared<T>& prepared;
   const Problem<T>& problem;  // finite scores only
-  const Survey& survey;
+  const Statistics& statistics;
   const Options& options;
   Interrupt& interrupt;
   Workspace& work;
@@ -89,7 +89,7 @@ struct Task {
 
   double gap() const { return out.bound - out.score; }
 
-  double regret() const { return survey.top - out.score; }
+  double regret() const { return statistics.top - out.score; }
 
   // Looking at every row and table takes time: it is done only where the gap is small enough to pass at all.
   bool optimal() { return proved || (gap() <= most_rounding() && gap() <= yardstick().rounding); }
@@ -100,7 +100,7 @@ struct Task {
   bool closed() { return optimal() || within_tolerance(); }
 
   const Yardstick& yardstick() {
-    if (!measured) work.yardstick.measure(problem, survey, out.labels);
+    if (!measured) work.yardstick.measure(problem, statistics, out.labels);
     measured = true;
     return work.yardstick;
   }
@@ -131,7 +131,7 @@ struct Task {
   }
 
   double most_rounding() const {
-    return Yardstick::rounding_of(problem.graph->n_nodes + problem.graph->n_edges, survey.top_size + regret());
+    return Yardstick::rounding_of(problem.graph->n_nodes + problem.graph->n_edges, statistics.top_size + regret());
   }
 };
 

@@ -36,12 +36,12 @@ struct Yardstick {
   static double rounding_of(int n, double size) { return std::exp2(-48) * n * size; }
 
   template <class T>
-  void measure(const Problem<T>& p, const Survey& survey, const std::vector<int>& y) {
+  void measure(const Problem<T>& p, const Statistics& statistics, const std::vector<int>& y) {
     const Graph& g = *p.graph;
     begin();
     if (!y.empty()) {  // else there is no labelling yet, or no node
-      for (int i = 0; i < g.n_nodes; ++i) add(survey.row_max[i], p.row(i)[y[i]]);
-      for (int e = 0; e < g.n_edges; ++e) add(survey.table_max[e], p.at(e, y[g.tail[e]], y[g.head[e]]));
+      for (int i = 0; i < g.n_nodes; ++i) add(statistics.row_max[i], p.row(i)[y[i]]);
+      for (int e = 0; e < g.n_edges; ++e) add(statistics.table_max[e], p.at(e, y[g.tail[e]], y[g.head[e]]));
     }
     finish(g.n_nodes + g.n_edges);
   }

@@ -31,7 +31,7 @@ class MaxFlow {
   // Largest flow from source to sink; afterwards on_source_side() tells the minimum cut.
   double solve(Interrupt& interrupt) {
     link();
-    plant();
+    start_trees();
     flow_ = 0;
     // The source tree grows to the end, past the point where the flow is known to be maximal: then it holds exactly the
     // nodes that the source still reaches, which are the same for every maximum flow.
@@ -116,7 +116,7 @@ class MaxFlow {
   }
 
   // Makes every node with a terminal capacity the root of a tree.
-  void plant() {
+  void start_trees() {
     for (Tree* tree : {&source_, &sink_}) {
       tree->depth = 1;
       tree->frontier.clear();

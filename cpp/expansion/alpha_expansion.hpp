@@ -14,7 +14,7 @@
 
 namespace neuralfactors {
 
-// A label is tried only around nodes that hope to gain by it and have changed, or seen a neighbour change, since the
+// A label is tried only around nodes that may gain by it and have changed, or seen a neighbour change, since the
 // last time, and the most promising label comes first: few moves fail, and failing costs little. Reusable: keeps its
 // memory from one problem to the next.
 class AlphaExpansion {
@@ -39,18 +39,18 @@ class AlphaExpansion {
   }
 
  private:
-  static constexpr std::size_t kMany = 4;  // a move of more than a 4th of all nodes starts the hopes afresh
+  static constexpr std::size_t kMany = 4;  // a move of more than a 4th of all nodes measures all gains afresh
 
   struct Queue {
-    std::vector<int> nodes;  // with hope of gaining by the label
-    double weight = 0;       // sum of these hopes
+    std::vector<int> nodes;  // that may gain by the label
+    double weight = 0;       // sum of these excesses
     int tried = -1;          // n_changes_ when the label was last tried
   };
 
   template <class T>
   void reset(const Problem<T>& problem, const std::vector<int>& labels) {
-    hopes_.reset(problem, labels);
-    switching_.reset(problem.graph->n_nodes);
+    gains_.reset(problem, labels);
+    binary_move_.reset(problem.graph->n_nodes);
     n_changes_ = 0;
     queues_.resize(problem.n_labels);
     for (Queue& queue : queues_) {
@@ -65,7 +65,7 @@ class AlphaExpansion {
 
   void enqueue(int i, int label) {
     char& queued = queued_[i * queues_.size() + label];
-    if (!(hopes_.of(i, label) > 0) || queued) return;
+    if (!(gains_.of(i, label) > 0) || queued) return;
     queued = true;
     queues_[label].nodes.push_back(i);
   }
@@ -74,16 +74,16 @@ class AlphaExpansion {
     for (std::size_t label = 0; label < queues_.size(); ++label) enqueue(i, static_cast<int>(label));
   }
 
-  // Sums up the hopes of every label; a failing move changes only those of its own label.
+  // Sums up the excesses of every label; a failing move changes only those of its own label.
   void weigh() {
     for (std::size_t label = 0; label < queues_.size(); ++label) {
       Queue& queue = queues_[label];
       queue.weight = 0;
-      for (int i : queue.nodes) queue.weight += std::max(hopes_.of(i, static_cast<int>(label)), 0.0);
+      for (int i : queue.nodes) queue.weight += std::max(gains_.of(i, static_cast<int>(label)), 0.0);
     }
   }
 
-  // The label with the largest hopes among those not tried since the last change; -1 when there is none.
+  // The label with the largest excesses among those not tried since the last change; -1 when there is none.
   int next_label() const {
     int best = -1;
     for (int label = 0; label < static_cast<int>(queues_.size()); ++label) {
@@ -97,22 +97,22 @@ class AlphaExpansion {
   template <class T>
   void expand(const Problem<T>& problem, std::vector<int>& labels, int label, Interrupt& interrupt) {
     const Graph& graph = *problem.graph;
-    const Move move = hopes_.move(label);
+    const Move move = gains_.move(label);
     Queue& queue = queues_[label];
     queue.tried = n_changes_;
     for (int i : queue.nodes) queued_[i * queues_.size() + label] = false;
-    switching_.start(graph, move, queue.nodes, interrupt);
+    binary_move_.start(graph, move, queue.nodes, interrupt);
     queue.nodes.clear();
-    const auto chosen = [&](int i) { return switching_.switches(i); };
+    const auto chosen = [&](int i) { return binary_move_.switches(i); };
     const auto alternative = [label](int) { return label; };
     accepted_.clear();
-    while (switching_.next(graph, move, switches_, interrupt)) {
+    while (binary_move_.next(graph, move, switches_, interrupt)) {
       if (improves(problem, labels, switches_, chosen, alternative)) {
         accepted_.insert(accepted_.end(), switches_.begin(), switches_.end());
       }
     }
     // Where roof duality could not decide, it may once another label has moved.
-    for (int i : switching_.stuck()) enqueue(i, label);
+    for (int i : binary_move_.active()) enqueue(i, label);
     if (!accepted_.empty()) relabel(problem, labels, label);
   }
 
@@ -122,10 +122,10 @@ class AlphaExpansion {
     const int n_nodes = problem.graph->n_nodes;
     if (kMany * accepted_.size() > static_cast<std::size_t>(n_nodes)) {  // then little of what was shared out is of use
       for (int i : accepted_) labels[i] = label;
-      hopes_.reset(problem, labels);
+      gains_.reset(problem, labels);
       for (int i = 0; i < n_nodes; ++i) enqueue(i);
     } else {
-      for (int i : accepted_) hopes_.relabel(problem, labels, i, label);
+      for (int i : accepted_) gains_.relabel(problem, labels, i, label);
       enqueue_around_accepted(*problem.graph);
     }
     ++n_changes_;
@@ -148,8 +148,8 @@ class AlphaExpansion {
     }
   }
 
-  Hopes hopes_;
-  Switching switching_;
+  Gains gains_;
+  BinaryMove binary_move_;
   std::vector<Queue> queues_;  // (L)
   std::vector<char> queued_;   // (V, L) whether the node is in the label's queue
   int n_changes_ = 0;          // successful moves

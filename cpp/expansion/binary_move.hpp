@@ -13,42 +13,42 @@
 
 namespace neuralfactors {
 
-// Solves a binary move: shares out the couplings, then looks at the connected sets of nodes that are stuck with hope.
-class Switching {
+// Solves a binary move: reparametrises it, then looks at the connected sets of nodes that are left with excess.
+class BinaryMove {
  public:
   void reset(int n_nodes) {
-    sharing_.reset(n_nodes);
-    state_.assign(n_nodes, kCalm);
+    reparametrisation_.reset(n_nodes);
+    state_.assign(n_nodes, kIdle);
     place_.resize(n_nodes);
-    stuck_.clear();
+    active_.clear();
   }
 
-  // Starts a move in which the nodes of positive hope are among the seeds.
+  // Starts a move in which the nodes of positive excess are among the seeds.
   void start(const Graph& graph, const Move& move, const std::vector<int>& seeds, Interrupt& interrupt) {
-    for (int i : stuck_) state_[i] = kCalm;
-    stuck_ = sharing_.settle(graph, move, seeds, interrupt);
-    for (int i : stuck_) state_[i] = kStuck;
+    for (int i : active_) state_[i] = kIdle;
+    active_ = reparametrisation_.settle(graph, move, seeds, interrupt);
+    for (int i : active_) state_[i] = kActive;
     next_ = 0;
   }
 
-  // The nodes that switch in the next connected set of stuck ones; false when there are no more sets.
+  // The nodes that switch in the next connected set of active ones; false when there are no more sets.
   bool next(const Graph& graph, const Move& move, std::vector<int>& switches, Interrupt& interrupt) {
-    while (next_ < stuck_.size() && state_[stuck_[next_]] != kStuck) ++next_;
-    if (next_ == stuck_.size()) return false;
-    const bool frustrated = collect(graph, move, stuck_[next_], switches);
+    while (next_ < active_.size() && state_[active_[next_]] != kActive) ++next_;
+    if (next_ == active_.size()) return false;
+    const bool frustrated = collect(graph, move, active_[next_], switches);
     if (frustrated) cut(graph, move, switches, interrupt);
     return true;
   }
 
-  // All stuck nodes, whether they switch or not.
-  const std::vector<int>& stuck() const { return stuck_; }
+  // All active nodes, whether they switch or not.
+  const std::vector<int>& active() const { return active_; }
 
   bool switches(int i) const { return state_[i] == kSwitch; }
 
  private:
-  enum State : char { kCalm, kStuck, kSwitch, kKeep };
+  enum State : char { kIdle, kActive, kSwitch, kKeep };
 
-  // Connected stuck nodes, all marked to switch; whether some of their couplings are negative.
+  // Connected active nodes, all marked to switch; whether some of their couplings are negative.
   bool collect(const Graph& graph, const Move& move, int seed, std::vector<int>& nodes) {
     bool frustrated = false;
     nodes.assign(1, seed);
@@ -56,7 +56,7 @@ class Switching {
     for (std::size_t k = 0; k < nodes.size(); ++k) {
       for (int a = graph.begin[nodes[k]]; a < graph.begin[nodes[k] + 1]; ++a) {
         const Graph::Arc& arc = graph.arcs[a];
-        if (state_[arc.node] != kStuck && state_[arc.node] != kSwitch) continue;
+        if (state_[arc.node] != kActive && state_[arc.node] != kSwitch) continue;
         frustrated |= move.mine(arc) < 0;
         if (state_[arc.node] == kSwitch) continue;
         state_[arc.node] = kSwitch;
@@ -71,7 +71,7 @@ class Switching {
     qpbo_.reset(static_cast<int>(nodes.size()));
     for (std::size_t k = 0; k < nodes.size(); ++k) place_[nodes[k]] = static_cast<int>(k);
     for (int i : nodes) {
-      double gain = move.hope_of(i);
+      double gain = move.excess_of(i);
       for (int a = graph.begin[i]; a < graph.begin[i + 1]; ++a) {
         const Graph::Arc& arc = graph.arcs[a];
         gain -= std::max(move.mine(arc), 0.0);
@@ -94,7 +94,7 @@ class Switching {
       changed = false;
       for (int i : nodes) {
         if (qpbo_.value(place_[i]) != Qpbo::kUnknown) continue;
-        double gain = move.hope_of(i), size = std::abs(gain);
+        double gain = move.excess_of(i), size = std::abs(gain);
         for (int a = graph.begin[i]; a < graph.begin[i + 1]; ++a) {
           const Graph::Arc& arc = graph.arcs[a];
           gain -= std::max(move.mine(arc), 0.0);
@@ -109,10 +109,10 @@ class Switching {
   }
 
   Qpbo qpbo_;
-  Sharing sharing_;
+  Reparametrisation reparametrisation_;
   std::vector<char> state_;  // (V)
   std::vector<int> place_;   // (V) number within a set
-  std::vector<int> stuck_;
+  std::vector<int> active_;
   std::size_t next_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// Sharing out the couplings of a binary move until it is clear which nodes can gain by it: a maximum flow in place.
+// Reparametrises a binary move until it is clear which nodes can gain by it: a maximum flow in place.
 #pragma once
 
 #include <algorithm>
@@ -12,41 +12,41 @@
 namespace neuralfactors {
 
 // A move in which the nodes of a set X switch changes the score by  sum_{i in X} gain_i + sum_{e within X} coupling_e.
-// Each coupling is split into shares of the two ends of its edge, and hope_i = gain_i + (positive shares of i).
-// Whatever the split, the change is at most the sum of the hopes in X: where no hope is positive, no switch pays. Entry
-// k of each array is at [k * stride].
+// Each coupling is split into residuals of the two ends of its edge, and excess_i = gain_i + (positive residuals of i).
+// Whatever the split, the change is at most the sum of the excesses in X: where no excess is positive, no switch pays.
+// Entry k of each array is at [k * stride].
 struct Move {
-  double* hope;   // (V)
-  double* share;  // (2 E) of the tail and of the head of each edge; both negative where the coupling is
+  double* excess;    // (V)
+  double* residual;  // (2 E) of the tail and of the head of each edge; both negative where the coupling is
   std::size_t stride;
 
-  double& hope_of(int i) const { return hope[i * stride]; }
-  double& share_at(int slot) const { return share[slot * stride]; }
-  double& mine(const Graph::Arc& arc) const { return share_at(slot_of(arc)); }
-  double& theirs(const Graph::Arc& arc) const { return share_at(slot_of(arc) ^ 1); }
+  double& excess_of(int i) const { return excess[i * stride]; }
+  double& residual_at(int slot) const { return residual[slot * stride]; }
+  double& mine(const Graph::Arc& arc) const { return residual_at(slot_of(arc)); }
+  double& theirs(const Graph::Arc& arc) const { return residual_at(slot_of(arc) ^ 1); }
 
-  // Where the share of the arc's own end is; that of the other end is at slot ^ 1.
+  // Where the residual of the arc's own end is; that of the other end is at slot ^ 1.
   static int slot_of(const Graph::Arc& arc) { return 2 * arc.edge + !arc.from_tail; }
 };
 
-// Hands shares on from nodes of positive hope to nodes of negative hope, a maximum flow. What cannot be handed on is
-// real: it is stuck in sets of nodes that share with none but each other, and switching such a set gains all of its
-// hope, if no negative coupling interferes. All other nodes keep their labels in some best move.
+// Pushes excess from nodes of positive excess to nodes of negative excess, a maximum flow. What cannot be pushed is
+// real: it stays in sets of active nodes, which have residuals towards each other alone, and switching such a set gains
+// all of its excess, if no negative coupling interferes. All other nodes keep their labels in some best move.
 //
-// Hope travels along shortest paths, found by a breadth-first tree that is repaired and not rebuilt after each of them
-// (see maxflow.hpp). So the work is bounded by the graph, whatever the numbers are, and no tolerance is needed; and
-// what lies beyond the nearest nodes with room is never looked at.
-class Sharing {
+// Excess travels along shortest paths, found by a breadth-first tree that is repaired and not rebuilt after each of
+// them (see maxflow.hpp). So the work is bounded by the graph, whatever the numbers are, and no tolerance is needed;
+// and what lies beyond the nearest nodes with room is never looked at.
+class Reparametrisation {
  public:
   void reset(int n_nodes) { nodes_.assign(n_nodes, Node{}); }
 
-  // Nodes that are stuck together with the hopeful ones among `seeds`.
+  // Nodes that are active together with the positive ones among `seeds`.
   const std::vector<int>& settle(const Graph& graph, const Move& move, const std::vector<int>& seeds,
                                  Interrupt& interrupt) {
     graph_ = &graph;
     move_ = move;
     for (int i : seeds) give_to_neighbours(i);
-    plant(seeds);
+    start_trees(seeds);
     for (depth_ = 1; !frontier_.empty(); ++depth_) {
       for (std::size_t k = 0; k < frontier_.size(); ++k) {  // repairs may append
         if (k % 1024 == 0) interrupt.check();
@@ -55,12 +55,12 @@ class Sharing {
       frontier_.swap(next_);
       next_.clear();
     }
-    std::size_t n_stuck = 0;
+    std::size_t n_active = 0;
     for (int i : visited_) {
-      if (nodes_[i].level > 0) visited_[n_stuck++] = i;
+      if (nodes_[i].level > 0) visited_[n_active++] = i;
       nodes_[i] = Node{};  // also drops a second visit of the same node
     }
-    visited_.resize(n_stuck);
+    visited_.resize(n_active);
     return visited_;
   }
 
@@ -71,34 +71,34 @@ class Sharing {
   struct Node {
     int level = 0;         // distance from the nearest root, which is at 1; 0 is not in the tree
     int parent = kOrphan;  // node
-    int slot = 0;          // the parent's share of the edge between them
+    int slot = 0;          // the parent's residual of the edge between them
   };
 
-  // Most hope goes no further than this: it spares the tree many roots.
+  // Most excess goes no further than this: it spares the tree many roots.
   void give_to_neighbours(int i) {
-    double& hope = move_.hope_of(i);
-    for (int a = graph_->begin[i]; a < graph_->begin[i + 1] && hope > 0; ++a) {
+    double& excess = move_.excess_of(i);
+    for (int a = graph_->begin[i]; a < graph_->begin[i + 1] && excess > 0; ++a) {
       const Graph::Arc& arc = graph_->arcs[a];
-      double& room = move_.hope_of(arc.node);
+      double& room = move_.excess_of(arc.node);
       if (!(room < 0) || !(move_.mine(arc) > 0)) continue;
-      const double amount = std::min(std::min(hope, -room), move_.mine(arc));
-      hope -= amount;
+      const double amount = std::min(std::min(excess, -room), move_.mine(arc));
+      excess -= amount;
       room += amount;
       hand_over(Move::slot_of(arc), amount);
     }
   }
 
   void hand_over(int slot, double amount) {
-    move_.share_at(slot) -= amount;
-    move_.share_at(slot ^ 1) += amount;
+    move_.residual_at(slot) -= amount;
+    move_.residual_at(slot ^ 1) += amount;
   }
 
-  void plant(const std::vector<int>& seeds) {
+  void start_trees(const std::vector<int>& seeds) {
     visited_.clear();
     frontier_.clear();
     next_.clear();
     for (int i : seeds) {
-      if (!(move_.hope_of(i) > 0)) continue;
+      if (!(move_.excess_of(i) > 0)) continue;
       nodes_[i] = {1, kRoot, 0};
       visited_.push_back(i);
       frontier_.push_back(i);
@@ -111,8 +111,8 @@ class Sharing {
     for (int a = graph_->begin[i]; a < end && nodes_[i].level == depth_;) {
       const int j = graph_->arcs[a].node;
       const int slot = Move::slot_of(graph_->arcs[a]);
-      if (nodes_[j].level == 0 && move_.share_at(slot) > 0) {
-        if (move_.hope_of(j) < 0) {
+      if (nodes_[j].level == 0 && move_.residual_at(slot) > 0) {
+        if (move_.excess_of(j) < 0) {
           give(i, j, slot);
           continue;  // look at the same arc again: there may be more to give
         }
@@ -124,25 +124,25 @@ class Sharing {
     }
   }
 
-  // Moves as much hope as possible from the root above i to its neighbour j, and repairs the tree.
+  // Moves as much excess as possible from the root above i to its neighbour j, and repairs the tree.
   void give(int i, int j, int slot) {
-    double amount = std::min(-move_.hope_of(j), move_.share_at(slot));
+    double amount = std::min(-move_.excess_of(j), move_.residual_at(slot));
     int root = i;
     for (; nodes_[root].parent != kRoot; root = nodes_[root].parent) {
-      amount = std::min(amount, move_.share_at(nodes_[root].slot));
+      amount = std::min(amount, move_.residual_at(nodes_[root].slot));
     }
-    amount = std::min(amount, move_.hope_of(root));
+    amount = std::min(amount, move_.excess_of(root));
     orphans_.clear();
-    move_.hope_of(j) += amount;
+    move_.excess_of(j) += amount;
     hand_over(slot, amount);
     for (int k = i; k != root;) {
       const Node node = nodes_[k];
       hand_over(node.slot, amount);
-      if (!(move_.share_at(node.slot) > 0)) orphan(k);
+      if (!(move_.residual_at(node.slot) > 0)) orphan(k);
       k = node.parent;
     }
-    move_.hope_of(root) -= amount;
-    if (!(move_.hope_of(root) > 0)) orphan(root);
+    move_.excess_of(root) -= amount;
+    if (!(move_.excess_of(root) > 0)) orphan(root);
     std::reverse(orphans_.begin(), orphans_.end());  // nearest to the root first: its repair may spare the others' work
     for (std::size_t k = 0; k < orphans_.size(); ++k) adopt(orphans_[k]);  // repairs may append
   }

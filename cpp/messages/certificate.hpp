@@ -28,8 +28,8 @@ struct Certificate {
 template <class T>
 class Certifier {
  public:
-  Certifier(const Problem<T>& problem, const Survey& survey, const Model& model, bool forward)
-      : problem_(problem), survey_(survey), m_(model), forward_(forward), n_labels_(model.n_labels) {
+  Certifier(const Problem<T>& problem, const Statistics& statistics, const Model& model, bool forward)
+      : problem_(problem), statistics_(statistics), m_(model), forward_(forward), n_labels_(model.n_labels) {
     for (auto* v : {&belief_, &here_, &ahead_, &best_here_, &best_ahead_}) v->resize(n_labels_);
   }
 
@@ -46,7 +46,7 @@ class Certifier {
 
  private:
   const Problem<T>& problem_;
-  const Survey& survey_;
+  const Statistics& statistics_;
   const Model& m_;
   bool forward_;
   int n_labels_;
@@ -162,8 +162,8 @@ class Certifier {
   // than the messages amount to.
   double rounding() const {
     double size = 0;
-    for (double top : survey_.row_max) size += std::abs(top);
-    for (double top : survey_.table_max) size += std::abs(top);
+    for (double top : statistics_.row_max) size += std::abs(top);
+    for (double top : statistics_.table_max) size += std::abs(top);
     auto add = [&](const float* message, int count) {
       float largest = 0;
       for (int a = 0; a < count; ++a) largest = std::max(largest, std::abs(message[a]));

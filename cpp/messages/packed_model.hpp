@@ -18,7 +18,7 @@
 namespace neuralfactors {
 
 // Labels of a model are numbered node by node from 0; `original` has their numbers in the problem.
-class Model : public Links {
+class Model : public SweepGraph {
  public:
   static constexpr int kGone = -1;  // position of a node that has left the model
 
@@ -39,9 +39,9 @@ class Model : public Links {
   std::vector<std::size_t> earlier_begin, later_begin;  // (E) by out slot and by in slot: where messages begin
 
   template <class T>
-  void build(const Problem<T>& problem, const Survey& survey) {
+  void build(const Problem<T>& problem, const Statistics& statistics) {
     n_labels = problem.n_labels;
-    unit = survey.unit();
+    unit = statistics.unit();
     whole = true;
     original.clear();
     fixed.clear();
@@ -50,9 +50,9 @@ class Model : public Links {
     count.assign(n_nodes, n_labels);
     lay_out();
     offset = 0;
-    copy_unary(problem, survey);
-    point_to_tables(problem, survey);
-    rounding = float_rounding(survey);
+    copy_unary(problem, statistics);
+    point_to_tables(problem, statistics);
+    rounding = float_rounding(statistics);
     reset_messages();
   }
 
@@ -330,25 +330,25 @@ class Model : public Links {
 
   // Messages are no larger than the range of their table, a belief is a sum of `degree` of them, and each message
   // carries the error of its node's belief and of a few operations on the entries of its table.
-  double float_rounding(const Survey& survey) const {
+  double float_rounding(const Statistics& statistics) const {
     double size = 0;
     int degree = 0;
     for (int i = 0; i < n_nodes; ++i) {
-      size += survey.row_max[i] - survey.row_min[i];
+      size += statistics.row_max[i] - statistics.row_min[i];
       degree = std::max(degree, out_begin[i + 1] - out_begin[i] + in_begin[i + 1] - in_begin[i]);
     }
     for (int e = 0; e < n_edges; ++e)
-      size += shifted_[e] ? survey.table_max[e] - survey.table_min[e]
-                          : std::max(std::abs(survey.table_max[e]), std::abs(survey.table_min[e]));
+      size += shifted_[e] ? statistics.table_max[e] - statistics.table_min[e]
+                          : std::max(std::abs(statistics.table_max[e]), std::abs(statistics.table_min[e]));
     return std::numeric_limits<float>::epsilon() * (degree + 8) * size;
   }
 
   template <class T>
-  void copy_unary(const Problem<T>& problem, const Survey& survey) {
+  void copy_unary(const Problem<T>& problem, const Statistics& statistics) {
     unary.assign(begin[n_nodes], -std::numeric_limits<float>::infinity());
     for (int p = 0; p < n_nodes; ++p) {
       const T* row = problem.row(node[p]);
-      const double top = survey.row_max[node[p]];
+      const double top = statistics.row_max[node[p]];
       offset += top;
       float* out = unary.data() + begin[p];
       for (int a = 0; a < n_labels; ++a) out[a] = static_cast<float>((row[a] - top) / unit);
@@ -358,10 +358,10 @@ class Model : public Links {
   // Tables stay where they are unless float32 messages would lose precision on them. The last one moves too: kernels
   // may read a few floats past the end of a table.
   template <class T>
-  void point_to_tables(const Problem<T>& problem, const Survey& survey) {
+  void point_to_tables(const Problem<T>& problem, const Statistics& statistics) {
     const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
     shifted_.resize(n_edges);
-    for (int e = 0; e < n_edges; ++e) shifted_[e] = std::is_same_v<T, double> || unit != 1 || survey.is_offset(e);
+    for (int e = 0; e < n_edges; ++e) shifted_[e] = std::is_same_v<T, double> || unit != 1 || statistics.is_offset(e);
     const std::size_t reach = stride_ - n_labels;
     auto must_copy = [&](int e) { return shifted_[e] || (n_edges - 1 - e) * size < reach; };
     std::size_t copies = 0;
@@ -374,7 +374,7 @@ class Model : public Links {
       const T* t = problem.table(edge[out]);
       if constexpr (std::is_same_v<T, float>) table[out] = t;
       if (!must_copy(edge[out])) continue;
-      const double shift = shifted_[edge[out]] ? survey.table_max[edge[out]] : 0;
+      const double shift = shifted_[edge[out]] ? statistics.table_max[edge[out]] : 0;
       offset += shift;
       for (std::size_t k = 0; k < size; ++k) next[k] = static_cast<float>((t[k] - shift) / unit);
       table[out] = next;

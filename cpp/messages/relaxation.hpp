@@ -47,7 +47,7 @@ bool keep_labels(Task<T>& task, std::vector<float>& belief, Keep keep) {
 template <class T>
 Model& build_model(Task<T>& task) {
   Model& model = task.work.model;
-  model.build(task.problem, task.survey);
+  model.build(task.problem, task.statistics);
   std::vector<float> no_belief;
   const Problem<T>& asked = task.prepared.problem;
   if (task.prepared.forbidden && !task.options.reduced_costs)
@@ -132,7 +132,7 @@ class Relaxation {
 
   // What the messages as they are prove, in double precision; meant for TRW-S.
   Certificate certificate(bool with_costs) const {
-    return Certifier<T>(task_.problem, task_.survey, model_, !forward_).run(with_costs);
+    return Certifier<T>(task_.problem, task_.statistics, model_, !forward_).run(with_costs);
   }
 
   // No labelling in which a node has a label of belief b scores more than this plus b (times the model's unit): the

@@ -14,7 +14,7 @@ namespace neuralfactors {
 // Nodes are numbered by their place in the sweep. An edge goes from its earlier to its later end and has a slot in two
 // orders: `out`, sorted by (earlier, later), and `in`, sorted by (later, earlier). Neither depends on the caller's
 // order.
-struct Links {
+struct SweepGraph {
   int n_nodes = 0, n_edges = 0;
   std::vector<int> position;          // (V) node -> place in the sweep
   std::vector<int> node;              // (V) place in the sweep -> node

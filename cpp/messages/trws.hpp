@@ -43,7 +43,7 @@ void solve_trws(Task<T>& task) {
   if (task.clip()) relaxation.restart();
   iterate_trws(task, relaxation, budget);
   polish_by_icm(task);
-  task.out.bound = task.survey.top;  // in place of the bounds in float32
+  task.out.bound = task.statistics.top;  // in place of the bounds in float32
   const Certificate certificate = relaxation.certificate(true);
   prove(task, relaxation.model(), certificate);
   if (task.options.reduced_costs) fill_reduced_costs(task, relaxation.model(), certificate);

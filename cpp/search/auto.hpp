@@ -291,7 +291,7 @@ class AutoSearch {
     if ((settled_ || is_coarse()) && !wanted) return;
     const bool in_reach = !settled_ && task_.gap() < 4 * model_.rounding;
     const Certificate certificate = relaxation_.certificate(in_reach || wanted);
-    if (!settled_ && !is_coarse()) task_.out.bound = task_.survey.top;  // in place of the bounds in float32
+    if (!settled_ && !is_coarse()) task_.out.bound = task_.statistics.top;  // in place of the bounds in float32
     task_.tighten(certificate.bound);
     if (in_reach) prove(task_, model_, certificate);
     if (wanted) fill_reduced_costs(task_, model_, certificate);

@@ -26,7 +26,7 @@ struct ModelScores {
   using Value = float;
   const Model& model;
 
-  const Links& links() const { return model; }
+  const SweepGraph& links() const { return model; }
   float row(int i, int label) const { return model.row(i)[label]; }
   float table(int slot, int earlier, int later) const { return model.at(slot, earlier, later); }
 };
@@ -36,20 +36,20 @@ template <class T>
 struct ExactScores {
   using Value = double;
   const Problem<T>& problem;
-  const Survey& survey;
+  const Statistics& statistics;
   const Model& model;  // for the order of its nodes and the numbers of its labels
 
-  const Links& links() const { return model; }
+  const SweepGraph& links() const { return model; }
   double row(int i, int label) const {
     const Graph& g = *problem.graph;
     const int here = model.label(i, label), u = model.node[i];
-    double score = problem.row(u)[here] - survey.row_max[u];
+    double score = problem.row(u)[here] - statistics.row_max[u];
     for (int k = g.begin[u]; k < g.begin[u + 1] && !model.whole; ++k) {
       const Graph::Arc& arc = g.arcs[k];
       if (model.position[arc.node] != Model::kGone) continue;
       const int there = model.fixed[arc.node];
       score += (arc.from_tail ? problem.at(arc.edge, here, there) : problem.at(arc.edge, there, here)) -
-               survey.table_max[arc.edge];
+               statistics.table_max[arc.edge];
     }
     return score;
   }
@@ -58,7 +58,7 @@ struct ExactScores {
     const bool from_tail = model.position[u] < model.position[v];
     const int i = model.position[from_tail ? u : v], j = model.position[from_tail ? v : u];
     const int a = model.label(i, earlier), b = model.label(j, later);
-    return problem.at(e, from_tail ? a : b, from_tail ? b : a) - survey.table_max[e];
+    return problem.at(e, from_tail ? a : b, from_tail ? b : a) - statistics.table_max[e];
   }
 };
 
@@ -128,7 +128,7 @@ class Elimination {
   using Value = typename Scores::Value;
 
   const Scores* scores_ = nullptr;
-  const Links* links_ = nullptr;
+  const SweepGraph* links_ = nullptr;
   const Candidates* candidates_ = nullptr;
   std::vector<int> variable_;  // (V) node -> variable, -1 when its label is given
   std::vector<int> node_;      // variable -> node
@@ -148,7 +148,7 @@ class Elimination {
   bool is_free(int i) const { return variable_[i] >= 0 && state_[variable_[i]] == kEliminated; }
 
   void collect_free_nodes() {
-    const Links& m = *links_;
+    const SweepGraph& m = *links_;
     variable_.assign(m.n_nodes, -1);
     node_.clear();
     for (int i = 0; i < m.n_nodes; ++i)
@@ -199,7 +199,7 @@ class Elimination {
         buckets_.push_back({v, {scopes_.size(), static_cast<int>(neighbours_[v].size())}, -1, 0});
         scopes_.insert(scopes_.end(), neighbours_[v].begin(), neighbours_[v].end());
         leave(v, kEliminated);
-        marry();
+        connect();
       }
       for (int u : touched_) queue.push({cost(u), u});
     }
@@ -217,7 +217,7 @@ class Elimination {
     }
   }
 
-  void marry() {
+  void connect() {
     for (int a : touched_)
       for (int b : touched_)
         if (a < b && std::find(neighbours_[a].begin(), neighbours_[a].end(), b) == neighbours_[a].end()) {
@@ -249,7 +249,7 @@ class Elimination {
   }
 
   void fill_tables() {
-    const Links& m = *links_;
+    const SweepGraph& m = *links_;
     factors_.clear();
     tables_.clear();
     argmax_.clear();
@@ -287,7 +287,7 @@ class Elimination {
 
   // Score of a label, neighbours whose labels are given included.
   Value own_score(int v, int label) const {
-    const Links& m = *links_;
+    const SweepGraph& m = *links_;
     const int i = node_[v];
     Value s = scores_->row(i, label);
     for (int q = m.out_begin[i]; q < m.out_begin[i + 1]; ++q)

@@ -38,7 +38,7 @@ inline bool choose_by_cost(const Certificate& certificate, const Model& model, d
 template <class T>
 bool search_candidates(Task<T>& task, const Model& model, double max_total = kEntries) {
   std::vector<int>& labels = task.work.by_position;
-  const ExactScores<T> scores{task.problem, task.survey, model};
+  const ExactScores<T> scores{task.problem, task.statistics, model};
   Random random(task.options.seed);
   task.incumbent(model, labels);
   Elimination<ExactScores<T>> elimination;
