@@ -16,9 +16,14 @@ lint: $(READY)
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/clang-format --dry-run -Werror $(CPP)
+	printf '%s\n' $(CPP) | xargs -n 15 -P 2 sh -c '$(BIN)/clang-tidy --quiet "$$@" -- $(TIDY_FLAGS)' tidy
 	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+TIDY_FLAGS = -x c++ -std=c++17 -DNF_HAVE_AVX2 -DNF_ISA=baseline -Icpp $(addprefix -isystem ,\
+	$(shell $(BIN)/python -m nanobind --include_dir) \
+	$(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))"))
 
 format: $(READY)
 	$(BIN)/ruff check --fix

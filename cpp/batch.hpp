@@ -3,15 +3,19 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <exception>
 #include <limits>
-#include <memory>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
 #include "core/interrupt.hpp"
+#include "core/options.hpp"
+#include "core/prepare.hpp"
+#include "core/statistics.hpp"
 #include "solver.hpp"
 
 namespace neuralfactors {
@@ -87,7 +91,7 @@ class BatchSolver {
     workers.reserve(n_threads - 1);
     try {
       for (int k = 1; k < n_threads; ++k) workers.emplace_back([this] { work(nullptr); });
-    } catch (const std::exception&) {  // the system gives no more threads: those that there are do the work
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the threads that there are do the work
     }
     work(&interrupt);
     for (std::thread& w : workers) w.join();

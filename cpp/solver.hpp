@@ -1,12 +1,17 @@
 // One problem from the caller's arrays to an outcome: preparation, the method asked for, the verdict.
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
 
+#include "core/deadline.hpp"
+#include "core/interrupt.hpp"
 #include "core/options.hpp"
 #include "core/prepare.hpp"
 #include "core/task.hpp"

@@ -6,6 +6,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -13,6 +14,8 @@
 #include <vector>
 
 #include "bindings/python_signals.hpp"
+#include "core/factor_graph.hpp"
+#include "core/yardstick.hpp"
 #include "higher_order/solver.hpp"
 
 namespace nb = nanobind;

@@ -5,13 +5,19 @@
 #include <nanobind/stl/string.h>
 
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <exception>
+#include <limits>
 #include <optional>
 #include <string>
 
 #include "batch.hpp"
 #include "bindings/python_signals.hpp"
-#include "messages/message_kernels.hpp"
+#include "core/options.hpp"
+#include "core/prepare.hpp"
+#include "core/statistics.hpp"
+#include "solver.hpp"
 
 namespace nb = nanobind;
 

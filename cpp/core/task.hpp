@@ -14,6 +14,7 @@
 #include "core/yardstick.hpp"
 #include "expansion/alpha_expansion.hpp"
 #include "messages/packed_model.hpp"
+#include "search/candidates.hpp"
 #include "search/elimination.hpp"
 #include "search/local_search.hpp"
 

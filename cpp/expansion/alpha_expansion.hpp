@@ -11,6 +11,7 @@
 #include "expansion/binary_move.hpp"
 #include "expansion/gains.hpp"
 #include "expansion/move_gain.hpp"
+#include "expansion/reparametrise.hpp"
 
 namespace neuralfactors {
 

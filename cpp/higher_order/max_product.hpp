@@ -7,6 +7,7 @@
 
 #include "core/interrupt.hpp"
 #include "higher_order/messages.hpp"
+#include "higher_order/model.hpp"
 
 namespace neuralfactors::higher_order {
 

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
 #include "core/interrupt.hpp"
 #include "higher_order/messages.hpp"
+#include "higher_order/model.hpp"
 
 namespace neuralfactors::higher_order {
 

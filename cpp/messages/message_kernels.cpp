@@ -2,6 +2,8 @@
 // shared with other translation units: that would leak instructions that the machine may not have.
 #include "messages/message_kernels.hpp"
 
+#include <cstddef>
+
 #include "messages/simd.hpp"
 
 namespace neuralfactors {

@@ -2,12 +2,16 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
+#include <utility>
 #include <vector>
 
+#include "core/problem.hpp"
 #include "core/task.hpp"
 #include "messages/certificate.hpp"
 #include "messages/message_kernels.hpp"
+#include "messages/packed_model.hpp"
 
 namespace neuralfactors {
 

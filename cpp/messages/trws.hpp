@@ -5,6 +5,8 @@
 #include <cstddef>
 
 #include "core/task.hpp"
+#include "messages/certificate.hpp"
+#include "messages/packed_model.hpp"
 #include "messages/relaxation.hpp"
 #include "search/icm.hpp"
 #include "search/proof.hpp"

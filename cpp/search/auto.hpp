@@ -11,16 +11,19 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
 #include <vector>
 
 #include "core/random.hpp"
 #include "core/task.hpp"
 #include "messages/bp.hpp"
+#include "messages/certificate.hpp"
+#include "messages/packed_model.hpp"
 #include "messages/relaxation.hpp"
 #include "messages/trws.hpp"
 #include "search/candidates.hpp"
+#include "search/elimination.hpp"
+#include "search/local_search.hpp"
 #include "search/neighbourhoods.hpp"
 #include "search/proof.hpp"
 

@@ -17,6 +17,7 @@
 #include "core/random.hpp"
 #include "core/statistics.hpp"
 #include "messages/packed_model.hpp"
+#include "messages/sweep_graph.hpp"
 #include "search/candidates.hpp"
 
 namespace neuralfactors {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "core/interrupt.hpp"
 #include "core/problem.hpp"
 #include "core/task.hpp"
 

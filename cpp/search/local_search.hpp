@@ -1,8 +1,7 @@
 // Improvement of a labelling by single nodes (ICM), in float32 and never downhill.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
+#include <cmath>
 #include <vector>
 
 #include "messages/packed_model.hpp"

@@ -16,6 +16,7 @@
 #include "core/random.hpp"
 #include "core/task.hpp"
 #include "messages/bp.hpp"
+#include "messages/packed_model.hpp"
 #include "messages/relaxation.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"

@@ -8,6 +8,8 @@
 #include "core/random.hpp"
 #include "core/task.hpp"
 #include "messages/certificate.hpp"
+#include "messages/packed_model.hpp"
+#include "search/candidates.hpp"
 #include "search/elimination.hpp"
 
 namespace neuralfactors {

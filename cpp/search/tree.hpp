@@ -2,11 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
+#include "core/interrupt.hpp"
 #include "core/problem.hpp"
-#include "core/task.hpp"
 
 namespace neuralfactors {
 
