@@ -95,7 +95,7 @@ def test_a_batch_gives_what_single_calls_give_whatever_the_threads(method):
     edges = np.concatenate([p.edges + first for p, first in zip(graphs, node_ptr, strict=False)])
     single = [solve(*p.arrays, method=method) for p in graphs]
     for n_threads in (1, 2, 5, None):
-        rs = solve_batch(unary, tables, edges, node_ptr, edge_ptr, n_threads, method=method)
+        rs = solve_batch(unary, tables, edges, node_ptr, edge_ptr, n_threads=n_threads, method=method)
         for one, many in zip(single, rs, strict=True):
             assert (one.labels == many.labels).all()
             assert (one.score, one.bound, one.status, one.iterations) == (

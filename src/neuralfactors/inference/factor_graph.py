@@ -49,6 +49,22 @@ class FactorGraph:
         return "within_tol" if gap <= tol * regret else "approximate"
 
 
+def split_factors(
+    factors: Sequence[tuple[ArrayLike, ArrayLike]], node_ptr: NDArray[np.int64]
+) -> list[list[tuple[ArrayLike, ArrayLike]]]:
+    """The factors of each graph of a batch, with its own node numbers."""
+    parts: list[list[tuple[ArrayLike, ArrayLike]]] = [[] for _ in node_ptr[1:]]
+    for k, (nodes, table) in enumerate(factors):
+        numbers = np.atleast_1d(nodes)
+        graphs = np.searchsorted(node_ptr, numbers, side="right") - 1 if numbers.dtype.kind in "iu" else numbers
+        if graphs.dtype.kind != "i" or graphs.size == 0 or graphs.min() < 0 or graphs.max() >= len(parts):
+            raise ValueError(f"the nodes of factor {k} must be integers from 0 to {node_ptr[-1] - 1}, got {nodes!r}")
+        if graphs.min() < graphs.max():
+            raise ValueError(f"the nodes of factor {k} belong to several graphs, from {graphs.min()} to {graphs.max()}")
+        parts[graphs[0]].append((numbers - node_ptr[graphs[0]], table))
+    return parts
+
+
 def make_factor_graph(problem: Problem, factors: Sequence[tuple[ArrayLike, ArrayLike]] = ()) -> FactorGraph:
     """Nodes and edges of a problem of one graph together with further factors, all in float64."""
     _check_scores(problem.unary, "unary")

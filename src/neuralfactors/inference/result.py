@@ -1,8 +1,8 @@
 """What inference returns: a labelling, its score, and what is proved about it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, cast, get_args
+from typing import Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,6 +93,20 @@ class BatchResult:
     iterations: NDArray[np.int32]
     node_ptr: NDArray[np.int64]
     reduced_costs: NDArray[np.float64] | None = None
+
+    @classmethod
+    def join(cls, results: Sequence[Result], node_ptr: NDArray[np.int64]) -> Self:
+        """The results of graphs one after the other, graph g having the nodes node_ptr[g] to node_ptr[g + 1] - 1."""
+        costs = [r.reduced_costs for r in results if r.reduced_costs is not None]
+        return cls(
+            labels=np.concatenate([np.zeros(0, np.int64), *(r.labels for r in results)]),
+            score=np.array([r.score for r in results]),
+            bound=np.array([r.bound for r in results]),
+            status=np.array([r.status for r in results], dtype=str),
+            iterations=np.array([r.iterations for r in results], np.int32),
+            node_ptr=node_ptr,
+            reduced_costs=np.concatenate(costs) if costs else None,
+        )
 
     def __len__(self) -> int:
         return len(self.score)

@@ -5,13 +5,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.inference import validate
 from neuralfactors.inference.exact import solve_exact
+from neuralfactors.inference.factor_graph import split_factors
 from neuralfactors.inference.higher_order import solve_factors
 from neuralfactors.inference.kernel import solve_in_kernel
 from neuralfactors.inference.result import BatchResult, Result
+from neuralfactors.inference.validate import RandomState
 
 METHODS = ("auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exact", "exhaustive")
 _WITH_REDUCED_COSTS = ("auto", "trws", "tree")
@@ -26,7 +28,7 @@ def solve(
     method: str = "auto",
     init: ArrayLike | None = None,
     tol: float = 1e-4,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
     max_iter: int | None = None,
     time_limit: float | None = None,
     callback: Callable[[float, float, float], object] | None = None,
@@ -36,8 +38,8 @@ def solve(
 
     Parameters
     ----------
-    unary : array of shape (n_nodes, n_labels), float32 or float64
-        Scores of the labels of each node; higher is better, -inf forbids a label.
+    unary : array of shape (n_nodes, n_labels)
+        Scores of the labels of each node, float32, float64 or integers; higher is better, -inf forbids a label.
     interaction : array of shape (n_edges, n_labels, n_labels)
         Scores of the label pairs of each edge (u, v): axis 0 is the label of u. -inf forbids a pair.
     edges : array of integers of shape (n_edges, 2)
@@ -62,7 +64,7 @@ def solve(
         rows and tables, each counting at most 100 times the median of those that are not 0. Constants do not change it,
         nor do penalties that the labelling avoids. The status is then "within_tol", or "optimal" if a proof was found
         all the same. "auto" looks for one unless `tol` is above 2.5e-3.
-    random_state : int, Generator or None, default 0
+    random_state : int, Generator, RandomState or None, default 0
         Seed of the random moves; None for a fresh one.
     max_iter : int, optional
         Iterations in place of the method's own budget.
@@ -92,17 +94,11 @@ def solve(
     """
     began = time.monotonic()
     problem = validate.check_problem(unary, interaction, edges)
-    options = _options(method, tol, random_state, max_iter, reduced_costs)
+    options = _options(method, tol, random_state, max_iter, time_limit, reduced_costs)
     start = validate.check_init(init, problem)
-    if not isinstance(factors, (list, tuple)):
-        raise ValueError(f"factors must be a list of pairs (nodes, table), got {type(factors).__name__}")
-    limit = validate.check_time_limit(time_limit, method)
-    if not factors and method != "exact":
-        return solve_in_kernel(problem, start, n_threads=1, time_limit=limit, callback=callback, **options)[0]
-    if method == "exact":
-        result = solve_exact(problem, factors, init=start, tol=options["tol"], time_limit=limit)
-    else:
-        result = solve_factors(problem, factors, init=start, time_limit=limit, **options)
+    if _in_kernel(method, validate.check_factors(factors)):
+        return solve_in_kernel(problem, start, n_threads=1, callback=callback, **options)[0]
+    result = _solve_graph(problem, factors, start, options)
     if callback is not None:
         callback(time.monotonic() - began, result.score, result.bound)
     return result
@@ -114,28 +110,34 @@ def solve_batch(
     edges: ArrayLike,
     node_ptr: ArrayLike,
     edge_ptr: ArrayLike,
-    n_threads: int | None = None,
+    factors: Sequence[tuple[ArrayLike, ArrayLike]] = (),
     *,
     method: str = "auto",
     init: ArrayLike | None = None,
     tol: float = 1e-4,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
     max_iter: int | None = None,
     time_limit: float | None = None,
     reduced_costs: bool = False,
+    n_threads: int | None = None,
 ) -> BatchResult:
     """Labellings of many graphs at once; threads over graphs, the GIL released, the same result for any `n_threads`.
 
     Parameters
     ----------
-    unary, interaction, edges, method, init, tol, random_state, max_iter, reduced_costs
+    unary, interaction, edges : arrays
         As in `solve`, the graphs one after the other; `edges` holds node numbers of the whole batch.
-    time_limit : float, optional
-        As in `solve`, for each graph.
     node_ptr, edge_ptr : arrays of integers of shape (n_graphs + 1,)
         Graph g has the nodes node_ptr[g] to node_ptr[g + 1] - 1, and edges likewise.
+    factors : list of (nodes, table), optional
+        As in `solve`, with node numbers of the whole batch; the nodes of a factor belong to one graph.
+    method, init, tol, random_state, max_iter, reduced_costs
+        As in `solve`.
+    time_limit : float, optional
+        As in `solve`, for each graph.
     n_threads : int, optional
-        Default: as many as this process may use.
+        Default: as many as this process may use. Graphs with factors, and those of method "exact", are solved one
+        after the other.
 
     Returns
     -------
@@ -155,16 +157,41 @@ def solve_batch(
         raise ValueError(
             f"node_ptr and edge_ptr must have the same length, got {len(problem.node_ptr)} and {len(problem.edge_ptr)}"
         )
-    options = _options(method, tol, random_state, max_iter, reduced_costs)
-    start = validate.check_init(init, problem)
-    if method == "exact":
-        raise ValueError("solve_batch has no method 'exact': call solve for each graph")
-    limit = validate.check_time_limit(time_limit, method)
-    return solve_in_kernel(problem, start, n_threads=validate.check_threads(n_threads), time_limit=limit, **options)
+    options = _options(method, tol, random_state, max_iter, time_limit, reduced_costs)
+    start, threads = validate.check_init(init, problem), validate.check_threads(n_threads)
+    if _in_kernel(method, validate.check_factors(factors)):
+        return solve_in_kernel(problem, start, n_threads=threads, **options)
+    parts = split_factors(factors, problem.node_ptr)
+    results = []
+    for g, own in enumerate(parts):
+        here = None if start is None else start[problem.node_ptr[g] : problem.node_ptr[g + 1]]
+        results.append(_solve_graph(problem.graph(g), own, here, options))
+    return BatchResult.join(results, problem.node_ptr)
+
+
+def _in_kernel(method: str, factors: Sequence[object]) -> bool:
+    return method != "exact" and not factors
+
+
+def _solve_graph(
+    problem: validate.Problem,
+    factors: Sequence[tuple[ArrayLike, ArrayLike]],
+    init: NDArray[np.int64] | None,
+    options: dict[str, Any],
+) -> Result:
+    """The result for one graph, with factors or by method "exact"."""
+    if options["method"] == "exact":
+        return solve_exact(problem, factors, init=init, tol=options["tol"], time_limit=options["time_limit"])
+    return solve_factors(problem, factors, init=init, **options)
 
 
 def _options(
-    method: str, tol: float, random_state: int | np.random.Generator | None, max_iter: int | None, reduced_costs: bool
+    method: str,
+    tol: float,
+    random_state: RandomState,
+    max_iter: int | None,
+    time_limit: float | None,
+    reduced_costs: bool,
 ) -> dict[str, Any]:
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
@@ -175,5 +202,6 @@ def _options(
         "tol": validate.check_tol(tol),
         "seed": validate.check_seed(random_state),
         "max_iter": validate.check_max_iter(max_iter),
+        "time_limit": validate.check_time_limit(time_limit, method),
         "reduced_costs": bool(reduced_costs),
     }

@@ -2,6 +2,7 @@
 
 import math
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 RUN_TO_THE_END = ("tree", "maxflow", "exhaustive")  # methods whose work is not done in steps
 Scores = NDArray[Any]  # of type float32 or float64
+RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 @dataclass(frozen=True)
@@ -31,6 +33,15 @@ class Problem:
     def n_labels(self) -> int:
         """Number of labels."""
         return int(self.unary.shape[1])
+
+    def graph(self, g: int) -> "Problem":
+        """Graph `g` alone."""
+        (first, end), (begin, stop) = self.node_ptr[g : g + 2], self.edge_ptr[g : g + 2]
+        edges = self.edges[begin:stop]
+        if ((edges < first) | (edges >= end)).any():
+            raise ValueError(f"edges of graph {g} must join nodes {first} to {end - 1}, its own")
+        one = np.array([0, end - first]), np.array([0, stop - begin])
+        return Problem(self.unary[first:end], self.interaction[begin:stop], edges - first, *one)
 
 
 def check_problem(
@@ -79,6 +90,13 @@ def check_init(init: ArrayLike | None, problem: Problem) -> NDArray[np.int64] | 
     return np.ascontiguousarray(labels, np.int64)
 
 
+def check_factors(factors: Any) -> Sequence[tuple[ArrayLike, ArrayLike]]:
+    """A list of factors, whose nodes and tables are still to be checked."""
+    if not isinstance(factors, (list, tuple)):
+        raise ValueError(f"factors must be a list of pairs (nodes, table), got {type(factors).__name__}")
+    return factors
+
+
 def check_tol(tol: float) -> float:
     """A tolerance: a finite number, at least 0."""
     if not isinstance(tol, (int, float, np.floating, np.integer)) or not math.isfinite(tol) or tol < 0:
@@ -111,16 +129,19 @@ def check_threads(n_threads: int | None) -> int:
     return _count(n_threads, "n_threads")
 
 
-def check_seed(random_state: int | np.random.Generator | None) -> int:
+def check_seed(random_state: RandomState) -> int:
     """A seed for the kernels, fresh each time for None."""
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
+    if isinstance(random_state, np.random.RandomState):
+        return int(random_state.randint(2**63 - 1, dtype=np.int64))
     if random_state is None:
         return int(np.random.default_rng().integers(2**63))
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and 0 <= random_state < 2**63:
         return int(random_state)
     raise ValueError(
-        f"random_state must be None, a numpy Generator or an integer from 0 to 2**63 - 1, got {random_state!r}"
+        f"random_state must be None, a numpy Generator or RandomState, or an integer from 0 to 2**63 - 1, "
+        f"got {random_state!r}"
     )
 
 
@@ -129,8 +150,10 @@ def _scores(values: ArrayLike, name: str) -> NDArray[Any]:
         array = np.asarray(values)
     except ValueError as error:
         raise ValueError(f"{name} must be an array of numbers, but its rows differ in length") from error
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
     if array.dtype not in (np.float32, np.float64):
-        raise ValueError(f"{name} must be of type float32 or float64, got {array.dtype}")
+        raise ValueError(f"{name} must be of type float32, float64 or integer, got {array.dtype}")
     return array
 
 
