@@ -24,8 +24,9 @@ from neuralfactors.factors import Factor, FactorModel
 from neuralfactors.graph import Graph
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.decode import Decoded, Decoder
+from neuralfactors.learning.descent import Descent
 from neuralfactors.learning.samples import Samples
-from neuralfactors.learning.subgradient import Settings, Trainer
+from neuralfactors.learning.subgradient import Settings
 from neuralfactors.potentials import Potentials, loss_augment, node_costs
 
 N_NODE_FEATURES, N_EDGE_FEATURES = 90, 32
@@ -80,8 +81,8 @@ def make_data(shape: Shape, n_graphs: int, seed: int = 0) -> tuple[list[Graph], 
     return X, Y
 
 
-def make_trainer(samples: Samples, max_iter: int) -> Trainer:
-    """A trainer of int+nrl with Adam, 12 graphs a step."""
+def make_descent(samples: Samples, max_iter: int) -> Descent:
+    """A descent of int+nrl with Adam, 12 graphs a step."""
     generator = torch.Generator().manual_seed(0)
     unary = Factor(N_NODE_FEATURES, samples.n_labels, 1, (UNARY_HIDDEN,), generator=generator)
     interaction = Factor(N_EDGE_FEATURES, samples.n_labels, 2, (INTERACTION_HIDDEN,), generator=generator)
@@ -90,7 +91,7 @@ def make_trainer(samples: Samples, max_iter: int) -> Trainer:
         batch_size=BATCH_SIZE, max_iter=max_iter,
     )  # fmt: skip
     decoder = TimedDecoder(n_threads=1).for_training()  # as StructuralSVM has it
-    return Trainer(FactorModel(unary, interaction, samples.n_labels), settings, decoder)
+    return Descent(FactorModel(unary, interaction, samples.n_labels), settings, decoder)
 
 
 def time_products(samples: Samples) -> float:
@@ -118,9 +119,9 @@ def time_products(samples: Samples) -> float:
     return seconds
 
 
-def time_reference(trainer: Trainer, samples: Samples, n_graphs: int) -> tuple[float, float]:
+def time_reference(descent: Descent, samples: Samples, n_graphs: int) -> tuple[float, float]:
     """CPU seconds a graph of the reference, and those of them spent on inference."""
-    model, total, inference = trainer.model, 0.0, 0.0
+    model, total, inference = descent.model, 0.0, 0.0
     for n in range(n_graphs):
         batch, y = samples.batch([n], torch.float32)
         start = time.process_time()
@@ -133,8 +134,8 @@ def time_reference(trainer: Trainer, samples: Samples, n_graphs: int) -> tuple[f
         inference += time.process_time() - begun
         torch.autograd.backward((potentials.score(z) - potentials.score(y)).sum())
         if (n + 1) % BATCH_SIZE == 0:
-            trainer.update(BATCH_SIZE, 1.0)
-            trainer.optimizer.zero_grad()
+            descent.update(BATCH_SIZE, 1.0)
+            descent.optimizer.zero_grad()
         total += time.process_time()
     return total / n_graphs, inference / n_graphs
 
@@ -151,18 +152,18 @@ class Round:
     in_reference: float
 
 
-def time_round(trainer: Trainer, samples: Samples, n_reference: int) -> Round:
-    """One epoch from where the trainer stands, which is put back there afterwards, then what it is compared with."""
-    document, tensors = training_state(trainer)
-    trainer.decoder.spent.clear()
+def time_round(descent: Descent, samples: Samples, n_reference: int) -> Round:
+    """One epoch from where the descent stands, which is put back there afterwards, then what it is compared with."""
+    document, tensors = training_state(descent)
+    descent.decoder.spent.clear()
     start = time.process_time()
-    record = trainer.run_epoch(samples)
+    record = descent.run_epoch(samples)
     epoch = time.process_time() - start
-    inference = sum(trainer.decoder.spent)
-    restore_training(trainer, document, tensors)
+    inference = sum(descent.decoder.spent)
+    restore_training(descent, document, tensors)
     products = time_products(samples)
-    reference = time_reference(trainer, samples, n_reference)
-    restore_training(trainer, document, tensors)
+    reference = time_reference(descent, samples, n_reference)
+    restore_training(descent, document, tensors)
     return Round(epoch, inference, record, products, *reference)
 
 
@@ -171,11 +172,11 @@ def measure_shape(report: harness.Report, shape: Shape, quick: bool) -> None:
     X, Y = make_data(shape, timed)
     samples = Samples.check(X, Y, shape.n_labels)
     warm_up = -(-WARM_UP * BATCH_SIZE // timed)
-    trainer = make_trainer(samples, warm_up + 1)
+    descent = make_descent(samples, warm_up + 1)
     for _ in range(warm_up):
-        trainer.run_epoch(samples)
+        descent.run_epoch(samples)
     n_reference = 2 if quick else 12
-    rounds = [time_round(trainer, samples, n_reference) for _ in range(1 if quick else 4)]
+    rounds = [time_round(descent, samples, n_reference) for _ in range(1 if quick else 4)]
     best = min(rounds, key=lambda found: found.epoch)
     epoch, products = best.epoch, min(found.products for found in rounds)
     fastest = min(rounds, key=lambda found: found.reference)
@@ -198,15 +199,15 @@ def working_memory(n_graphs: int, n_epochs: int) -> float:
     """Megabytes by which training on so many graphs raises the peak of the process above its data."""
     torch.set_num_threads(1)
     samples = Samples.check(*make_data(SHAPES[0], n_graphs), SHAPES[0].n_labels)
-    trainer = make_trainer(samples, 1 + n_epochs)
-    trainer.run_epoch(Samples.check(samples.X[:BATCH_SIZE], samples.Y[:BATCH_SIZE], samples.n_labels))
+    descent = make_descent(samples, 1 + n_epochs)
+    descent.run_epoch(Samples.check(samples.X[:BATCH_SIZE], samples.Y[:BATCH_SIZE], samples.n_labels))
     # Only what training itself needs shall count: what making the data has left to the allocator goes back, and the
     # peak is forgotten.
     ctypes.CDLL(None).malloc_trim(0)
     Path("/proc/self/clear_refs").write_text("5")
     before = megabytes("VmRSS")
     for _ in range(n_epochs):
-        trainer.run_epoch(samples)
+        descent.run_epoch(samples)
     return megabytes("VmHWM") - before
 
 

@@ -50,7 +50,7 @@ def test_the_best_iterate_has_its_own_buffers(chains):
     X, Y = chains
     for options in ({"keep": "objective"}, {"keep": "validation"}, {"keep": "validation", "averaging": "uniform"}):
         svm = make(tol=0.0, **options).fit(X[:20], Y[:20], validation=(X[20:], Y[20:]))
-        best = svm.trainer_.progress.best_epoch
+        best = svm.descent_.progress.best_epoch
         assert best < FAST["max_iter"], "the test wants a run whose last iterate is not the best"
         assert_same_state(svm, clone(svm).set_params(max_iter=best, keep="last").fit(X[:20], Y[:20]))
 

@@ -86,11 +86,11 @@ def test_resumed_run_takes_its_fresh_seed_from_the_checkpoint(chains, tmp_path):
     finished = StructuralSVM((4,), (4,), checkpoint=path, callbacks=[lambda r: r["epoch"] == 3], **options).fit(*chains)
     resumed = StructuralSVM((4,), (4,), checkpoint=path, **options).fit(*chains)
     assert torch.equal(parameters(resumed), parameters(finished))
-    assert resumed.trainer_.settings.seed == finished.trainer_.settings.seed
+    assert resumed.descent_.settings.seed == finished.descent_.settings.seed
     with pytest.raises(ValueError, match="belongs to a run with other parameters or data"):
         clone(resumed).set_params(random_state=0).fit(*chains)
     path.unlink()
-    assert resumed.fit(*chains).trainer_.settings.seed != finished.trainer_.settings.seed
+    assert resumed.fit(*chains).descent_.settings.seed != finished.descent_.settings.seed
 
 
 def test_checkpoint_of_another_run_is_refused(chains, tmp_path):

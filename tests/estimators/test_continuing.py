@@ -61,7 +61,7 @@ def test_partial_fit_after_fit_has_the_full_rate(chains, fitted):
     """The cosine of `fit` has come down to zero."""
     before = parameters(fitted)
     fitted.partial_fit(*chains)
-    assert all(group["lr"] == FAST["learning_rate"] for group in fitted.trainer_.optimizer.param_groups)
+    assert all(group["lr"] == FAST["learning_rate"] for group in fitted.descent_.optimizer.param_groups)
     assert (parameters(fitted) - before).abs().max() > 0.01
     assert len(fitted.history_) == 5
 
@@ -69,19 +69,19 @@ def test_partial_fit_after_fit_has_the_full_rate(chains, fitted):
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "rmsprop", torch.optim.SGD])
 def test_partial_fit_takes_changed_parameters_and_keeps_the_optimiser(chains, optimizer):
     svm = StructuralSVM((), (), **{**FAST, "optimizer": optimizer}).partial_fit(*chains)
-    running, history = svm.trainer_.optimizer, svm.history_
+    running, history = svm.descent_.optimizer, svm.history_
     changed = {"C": 7.0, "interaction_C": 3.0, "learning_rate": 0.5, "momentum": 0.3, "class_weight": [1.0, 2.0, 3.0],
                "inference": "icm", "batch_size": 4, "void": "complete"}  # fmt: skip
     svm.set_params(**changed).partial_fit(*chains)
-    assert svm.trainer_.optimizer is running
+    assert svm.descent_.optimizer is running
     assert svm.history_ is history
     assert len(history) == 2
     assert [group["lr"] for group in running.param_groups] == [0.5, 0.5]
     assert [group.get("momentum", 0.3) for group in running.param_groups] == [0.3, 0.3]
-    assert svm.trainer_.settings.C == (7.0, 3.0)
-    assert (svm.trainer_.settings.batch_size, svm.trainer_.settings.void) == (4, "complete")
-    assert svm.trainer_.class_weight.tolist() == [1.0, 2.0, 3.0]
-    assert svm.trainer_.decoder.method == "icm"
+    assert svm.descent_.settings.C == (7.0, 3.0)
+    assert (svm.descent_.settings.batch_size, svm.descent_.settings.void) == (4, "complete")
+    assert svm.descent_.class_weight.tolist() == [1.0, 2.0, 3.0]
+    assert svm.descent_.decoder.method == "icm"
 
 
 def test_changed_parameters_have_their_effect(chains):
@@ -94,9 +94,9 @@ def test_changed_parameters_have_their_effect(chains):
 @pytest.mark.parametrize("changed", [{"optimizer": "rmsprop"}, {"averaging": "linear"}, {"momentum": 0.0}])
 def test_another_optimiser_or_average_begins_anew(chains, changed):
     svm = StructuralSVM((), (), **{**FAST, "optimizer": "sgd"}).partial_fit(*chains)
-    running, before = svm.trainer_.optimizer, parameters(svm).clone()
+    running, before = svm.descent_.optimizer, parameters(svm).clone()
     svm.set_params(learning_rate=1e-9, **changed).partial_fit(*chains)
-    assert svm.trainer_.optimizer is not running
+    assert svm.descent_.optimizer is not running
     torch.testing.assert_close(parameters(svm), before, atol=1e-4, rtol=0)
     assert [record["epoch"] for record in svm.history_] == [1, 2]
 
@@ -111,7 +111,7 @@ def test_partial_fit_shows_the_average_and_goes_on_from_the_iterate(chains, aver
         plain.partial_fit(*chains)
     assert torch.equal(parameters(svm), parameters(whole))
     assert not torch.equal(parameters(svm), parameters(plain))
-    own = torch.cat([value.flatten() for value in svm.trainer_.own_values])
+    own = torch.cat([value.flatten() for value in svm.descent_.iterates.own_values])
     assert torch.equal(own, parameters(plain))
 
 

@@ -75,9 +75,9 @@ def test_every_learner_chooses_the_same_C(kind, tmp_path):
 def test_partial_fit_keeps_what_the_first_call_chose(tmp_path):
     X, Y = make_chains(120, 4, 2)
     svm = StructuralSVM((), ()).partial_fit(X, Y).partial_fit(X[:5], Y[:5])
-    assert (svm.C_, svm.interaction_C_, svm.batch_size_, svm.trainer_.settings.C) == (30.0, 30.0, 3, (30.0, 30.0))
+    assert (svm.C_, svm.interaction_C_, svm.batch_size_, svm.descent_.settings.C) == (30.0, 30.0, 3, (30.0, 30.0))
     svm.save(tmp_path)
-    assert load(tmp_path).partial_fit(X[:5], Y[:5]).trainer_.settings.C == (30.0, 30.0)
+    assert load(tmp_path).partial_fit(X[:5], Y[:5]).descent_.settings.C == (30.0, 30.0)
     assert StructuralSVM((), ()).partial_fit(X[:5], Y[:5]).C_ == 1.25
 
 

@@ -1,4 +1,4 @@
-"""What the estimators trained by gradients share: a trainer from parameters, checkpoints, progress, validation data."""
+"""What the estimators trained by gradients share: a run from parameters, checkpoints, progress, validation data."""
 
 from __future__ import annotations
 
@@ -23,10 +23,11 @@ from neuralfactors.factors import FactorModel
 from neuralfactors.graph import Graph
 from neuralfactors.learning.auto import CHOSEN, by_name, resolve
 from neuralfactors.learning.checkpoints import restore_training, training_state
+from neuralfactors.learning.descent import Descent, Progress
 from neuralfactors.learning.history import Callback, ProgressBar, Record, TensorBoard, close
 from neuralfactors.learning.losses import check_class_weight, check_count
 from neuralfactors.learning.samples import Samples, check_pairs, digest
-from neuralfactors.learning.subgradient import Progress, Settings, Trainer
+from neuralfactors.learning.subgradient import Settings
 from neuralfactors.persistence import load_state, save_state
 
 Validation = tuple[Sequence[Graph], Sequence[ArrayLike]]
@@ -37,7 +38,7 @@ INCIDENTAL = {"verbose", "callbacks", "n_threads", "checkpoint", "checkpoint_eve
 
 
 class GradientEstimator(StructuredEstimator):
-    """Base of estimators that a `Trainer` fits; a subclass gives `_settings` and `_build_model`."""
+    """Base of estimators that a `Descent` fits; a subclass gives `_settings` and `_build_model`."""
 
     _fitted = (*StructuredEstimator._fitted, *(f"{name}_" for name in CHOSEN))
     pretrain: int = 0  # a parameter of those whose unary factor may learn alone first
@@ -76,10 +77,10 @@ class GradientEstimator(StructuredEstimator):
             if checkpoint is not None:
                 self._resume(checkpoint, run)
             evaluate = None if validation is None else lambda: self.score(*validation)
-            self.trainer_.run(samples, evaluate, callbacks, self._checkpointer(run))
+            self.descent_.run(samples, evaluate, callbacks, self._checkpointer(run))
         finally:
             close(callbacks)
-        shortfall = self.trainer_.shortfall()
+        shortfall = self.descent_.shortfall()
         if shortfall is not None:
             warnings.warn(f"{type(self).__name__}: {shortfall}", ConvergenceWarning, stacklevel=2)
         return self
@@ -105,15 +106,15 @@ class GradientEstimator(StructuredEstimator):
         continuing = hasattr(self, "model_")
         samples = self._check(X, Y, settings, None if continuing else n_labels or self.n_labels, continuing)
         settings = resolve(settings, samples, self._chosen() if continuing else None)
-        if hasattr(self, "trainer_") and self.trainer_.serves(settings):
-            self.trainer_.adopt(settings, self._decoder().for_training(), self._on_device(self._weights(samples)))
+        if hasattr(self, "descent_") and self.descent_.serves(settings):
+            self.descent_.adopt(settings, self._decoder().for_training(), self._on_device(self._weights(samples)))
         else:
             history: list[Record] = getattr(self, "history_", [])  # of earlier training, or from the model's file
             self._start(samples, settings, continuing)
-            self.trainer_.progress = Progress(epoch=len(history), history=history)
+            self.descent_.progress = Progress(epoch=len(history), history=history)
             self.history_ = history
-        self.trainer_.run_epoch(samples)
-        self.trainer_.show_average()
+        self.descent_.run_epoch(samples)
+        self.descent_.iterates.show_average()
         return self
 
     def _settings(self) -> Settings:
@@ -161,8 +162,8 @@ class GradientEstimator(StructuredEstimator):
         weight = self._on_device(weight)
         if pretrain and not continuing:
             self._pretrain(samples, settings, pretrain, weight)
-        self.trainer_ = Trainer(self.model_, settings, self._decoder().for_training(), weight)
-        self.history_ = self.trainer_.progress.history
+        self.descent_ = Descent(self.model_, settings, self._decoder().for_training(), weight)
+        self.history_ = self.descent_.progress.history
 
     def _chosen_names(self) -> list[str]:
         return [name for name in CHOSEN if name in self._get_param_names()]
@@ -184,16 +185,16 @@ class GradientEstimator(StructuredEstimator):
         first = replace(
             settings, loss="cross-entropy", max_iter=n_epochs, keep="last", averaging=None, patience=None
         )  # fmt: skip
-        trainer = Trainer(alone, first, self._decoder(), weight)
-        bars: list[Callback] = [ProgressBar(n_epochs)] if self.verbose and trainer.ranks.rank == 0 else []
+        descent = Descent(alone, first, self._decoder(), weight)
+        bars: list[Callback] = [ProgressBar(n_epochs)] if self.verbose and descent.ranks.rank == 0 else []
         try:
-            trainer.run(samples, callbacks=bars)
+            descent.run(samples, callbacks=bars)
         finally:
             close(bars)
 
     def _callbacks(self) -> list[Callback]:
         found: list[Callback] = list(self.callbacks or ())
-        if self.trainer_.ranks.rank == 0:
+        if self.descent_.ranks.rank == 0:
             if self.verbose:
                 found.append(ProgressBar(self.max_iter_))
             if self.tensorboard is not None:
@@ -211,18 +212,18 @@ class GradientEstimator(StructuredEstimator):
                 f"checkpoint {self.checkpoint} belongs to a run with other parameters or data: "
                 "delete it to start afresh, or name another file"
             )
-        restore_training(self.trainer_, document, tensors)
-        self.history_ = self.trainer_.progress.history
+        restore_training(self.descent_, document, tensors)
+        self.history_ = self.descent_.progress.history
 
-    def _checkpointer(self, run: str) -> Callable[[Trainer], None] | None:
+    def _checkpointer(self, run: str) -> Callable[[Descent], None] | None:
         if self.checkpoint is None:
             return None
 
-        def write(trainer: Trainer) -> None:
-            if trainer.ranks.rank == 0 and (trainer.progress.done or trainer.epoch % self.checkpoint_every == 0):
-                document, tensors = training_state(trainer)
-                save_state(self.checkpoint, {"run": run, "seed": trainer.settings.seed, **document}, tensors)
-            trainer.ranks.wait()
+        def write(descent: Descent) -> None:
+            if descent.ranks.rank == 0 and (descent.progress.done or descent.epoch % self.checkpoint_every == 0):
+                document, tensors = training_state(descent)
+                save_state(self.checkpoint, {"run": run, "seed": descent.settings.seed, **document}, tensors)
+            descent.ranks.wait()
 
         return write
 

@@ -156,11 +156,11 @@ def _told(record: Mapping[str, Any]) -> dict[str, Any]:
 def _epochs(stage: StructuredEstimator) -> dict[str, Any]:
     history = stage.history_
     seconds = [sum(record.get("seconds", {}).values()) for record in history]
-    trainer = getattr(stage, "trainer_", None)
+    descent = getattr(stage, "descent_", None)
     return {
         "epochs": len(history),
         "seconds_per_epoch": sum(seconds) / len(seconds) if seconds else None,
-        "best_epoch": trainer.progress.best_epoch if trainer is not None else None,
+        "best_epoch": descent.progress.best_epoch if descent is not None else None,
     }
 
 
