@@ -19,7 +19,7 @@ from sklearn.base import clone
 
 from neuralfactors.datasets.chains import Problem
 from neuralfactors.datasets.pystruct import read_letters, read_snakes
-from neuralfactors.estimators import CuttingPlaneSVM, FrankWolfeSVM, StructuralSVM
+from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM, Subgradient
 from neuralfactors.estimators.base import StructuredEstimator
 from neuralfactors.graph import GraphBatch
 from neuralfactors.learning import StructuredHingeLoss
@@ -27,6 +27,7 @@ from neuralfactors.learning import StructuredHingeLoss
 DATA = Path(os.environ.get("NEURALFACTORS_DATA", "../shared/data")) / "pystruct"
 LETTERS, SNAKES = DATA / "letters.npz", DATA / "snakes.npz"
 VALIDATION = 0.2  # share of the training graphs that settings are chosen on
+ONE_THREAD = Decoder(n_threads=1)
 
 
 def part(problem: Problem, chosen: NDArray[np.bool_]) -> Problem:
@@ -39,26 +40,28 @@ def objective(estimator: StructuredEstimator, problem: Problem, C: float) -> flo
     """½‖w‖² + C/N Σ hinge in double precision."""
     X, Y = problem
     model = estimator.model_.double().requires_grad_(False)
-    hinge = StructuredHingeLoss(n_threads=1)(model(GraphBatch.from_graphs(X, torch.float64)), _joined(Y))
+    hinge = StructuredHingeLoss(ONE_THREAD)(model(GraphBatch.from_graphs(X, torch.float64)), _joined(Y))
     return 0.5 * sum(float(p.square().sum()) for p in model.parameters()) + C * float(hinge)
 
 
 def subgradient(C: float, n_graphs: int, batch_size: int, max_iter: int) -> StructuralSVM:
     """Subgradient descent with the paper's curve μ/(t₀ + t), where μ makes it 1 over the number of steps so far."""
     steps = -(-n_graphs // batch_size)
-    return StructuralSVM(
-        (), (), C=C, optimizer="sgd", schedule="inverse", t0=0.0, learning_rate=1.0 / steps, momentum=0.0,
-        batch_size=batch_size, max_iter=max_iter, averaging="linear", keep="last", dtype="float64", n_threads=1,
+    trainer = Subgradient(
+        optimizer="sgd", schedule="inverse", learning_rate=1.0 / steps, momentum=0.0, averaging="linear", keep="last",
+        dtype="float64",
     )  # fmt: skip
+    options = {"batch_size": batch_size, "max_iter": max_iter, "trainer": trainer, "decoder": ONE_THREAD}
+    return StructuralSVM((), (), C=C, **options)
 
 
 def measure_agreement(report: harness.Report, problem: Problem, C: float, quick: bool) -> None:
     """All learners of linear factors on one fold: what each reaches above the highest lower bound."""
     n_graphs = len(problem[0])
     learners = {
-        "Frank-Wolfe": FrankWolfeSVM(C, tol=2e-4, n_threads=1),
-        "cutting plane, N-slack": CuttingPlaneSVM(C, tol=5e-4, n_threads=1),
-        "cutting plane, 1-slack": CuttingPlaneSVM(C, slack="1", tol=5e-4, max_iter=1000, n_threads=1),
+        "Frank-Wolfe": FrankWolfeSVM(C, tol=2e-4, decoder=ONE_THREAD),
+        "cutting plane, N-slack": CuttingPlaneSVM(C, tol=5e-4, decoder=ONE_THREAD),
+        "cutting plane, 1-slack": CuttingPlaneSVM(C, slack="1", tol=5e-4, max_iter=1000, decoder=ONE_THREAD),
         "subgradient": subgradient(C, n_graphs, 8, 30 if quick else 120),
     }
     case, reached, bounds = f"letters, {n_graphs} words", {}, []
@@ -82,10 +85,13 @@ def choose(candidates: Sequence[StructuralSVM], train: Problem, seed: int = 0) -
     return max(candidates, key=lambda candidate: clone(candidate).fit(*learnt).score(*validation))
 
 
-def candidates(hidden: Sequence[tuple[int, ...]], C: Sequence[float], on_edges: bool, **options) -> list[StructuralSVM]:
+def candidates(
+    hidden: Sequence[tuple[int, ...]], C: Sequence[float], on_edges: bool, learning_rate: float, **options
+) -> list[StructuralSVM]:
     """Estimators for all pairs of hidden layers, of the unary or of the interaction factor, and C."""
     shapes = [((), units) if on_edges else (units, ()) for units in hidden]
-    return [StructuralSVM(*shape, C=c, keep="last", n_threads=1, **options) for shape in shapes for c in C]
+    options |= {"trainer": Subgradient(learning_rate=learning_rate, keep="last"), "decoder": ONE_THREAD}
+    return [StructuralSVM(*shape, C=c, **options) for shape in shapes for c in C]
 
 
 def measure_accuracy(
@@ -93,7 +99,7 @@ def measure_accuracy(
 ) -> float:
     """Test accuracy of the candidate of `grid` that validation data prefer."""
     chosen = choose(grid, train)
-    hidden = chosen.unary_hidden or chosen.interaction_hidden
+    hidden = chosen.unary or chosen.interaction
     accuracy = clone(chosen).fit(*train).score(*test)
     report.at_least(case, "test accuracy", accuracy, target)
     report.note(f"{case}: validation chose C={chosen.C:g}" + (f" and {hidden} units." if hidden else "."))

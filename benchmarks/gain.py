@@ -20,12 +20,12 @@ from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.estimators import UnaryClassifier
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import (
-    INTEGRATED,
     WITH_CNN,
     Describer,
     LabelledGraphs,
     Segmenter,
     default_balance,
+    default_parameters,
     evaluate,
 )
 from neuralfactors.vision import FeatureSettings
@@ -55,9 +55,10 @@ def forest(describer: Describer, train: LabelledGraphs, test: LabelledGraphs, se
 
 def network(describer: Describer, train: LabelledGraphs, test: LabelledGraphs, seed: int) -> Scores:
     """The unary network of the joint model, with its dropout and all else, trained by cross-entropy."""
-    known = UnaryClassifier().get_params()
-    shared = {name: value for name, value in {**INTEGRATED, **WITH_CNN}.items() if name in known}
-    estimator = UnaryClassifier(**{**shared, "hidden": (256,), "max_iter": EPOCHS})
+    known = UnaryClassifier().plain_params().keys() - {"trainer__pretrain"}
+    chosen = default_parameters(len(train.X), WITH_CNN, cnn=True)
+    shared = {name: value for name, value in chosen.items() if name in known}
+    estimator = UnaryClassifier((256,)).set_params(**{**shared, "max_iter": EPOCHS})
     return fitted(estimator, describer, train, test, seed)
 
 

@@ -26,7 +26,7 @@ from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.decode import Decoded, Decoder
 from neuralfactors.learning.descent import Descent
 from neuralfactors.learning.samples import Samples
-from neuralfactors.learning.subgradient import Settings
+from neuralfactors.learning.subgradient import Settings, Subgradient
 from neuralfactors.potentials import Potentials, loss_augment, node_costs
 
 N_NODE_FEATURES, N_EDGE_FEATURES = 90, 32
@@ -49,7 +49,7 @@ class Shape:
 SHAPES = [Shape("MSRC-21", 276, 21), Shape("KITTI", 149, 8), Shape("SIFT Flow", 2488, 33, timed=200)]
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False, repr=False)
 class TimedDecoder(Decoder):
     """Decoder that adds up its CPU time."""
 
@@ -86,9 +86,10 @@ def make_descent(samples: Samples, max_iter: int) -> Descent:
     generator = torch.Generator().manual_seed(0)
     unary = Factor(N_NODE_FEATURES, samples.n_labels, 1, (UNARY_HIDDEN,), generator=generator)
     interaction = Factor(N_EDGE_FEATURES, samples.n_labels, 2, (INTERACTION_HIDDEN,), generator=generator)
+    trainer = Subgradient(learning_rate=1e-3, schedule="constant")
     settings = Settings(
-        C=(10.0, 10.0), learning_rate=(1e-3, 1e-3), optimizer="adam", schedule="constant",
-        batch_size=BATCH_SIZE, max_iter=max_iter,
+        trainer, C=(10.0, 10.0), max_iter=max_iter, batch_size=BATCH_SIZE, loss="hinge", void="drop", n_hidden=(1, 1),
+        seed=0,
     )  # fmt: skip
     decoder = TimedDecoder(n_threads=1).for_training()  # as StructuralSVM has it
     return Descent(FactorModel(unary, interaction, samples.n_labels), settings, decoder)

@@ -9,16 +9,16 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from neuralfactors.datasets.chains import make_synergy
-from neuralfactors.estimators import StructuralSVM, UnaryClassifier
+from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
 
 
 def main():
     X, Y = make_synergy(100, random_state=0)
     X_test, Y_test = make_synergy(100, random_state=1)
-    options = {"C": 300.0, "learning_rate": 0.02, "max_iter": 30}
+    options = {"C": 300.0, "max_iter": 30, "trainer": Subgradient(learning_rate=0.02)}
     interactions = StructuralSVM((), (16,), **options)
     models = {
-        "every node by itself": UnaryClassifier(hidden=(16,)),
+        "every node by itself": UnaryClassifier((16,)),
         "bifurcated: classifier, then interactions": make_pipeline(UnaryClassifier(), interactions),
         "integrated, linear factors": StructuralSVM((), (), **options),
         "integrated, neural factors": StructuralSVM((16,), (16,), **options),
@@ -26,7 +26,8 @@ def main():
     for name, model in models.items():
         print(f"{name:45s} {model.fit(X, Y).score(X_test, Y_test):.3f}")
 
-    search = GridSearchCV(StructuralSVM((16,), (16,), learning_rate=0.02, max_iter=15), {"C": [1.0, 300.0]}, cv=3)
+    grid = {"C": [1.0, 300.0], "trainer__learning_rate": [0.02], "unary__dropout": [0.0, 0.2]}
+    search = GridSearchCV(StructuralSVM((16,), (16,), max_iter=15), grid, cv=3)
     print("grid search chooses", search.fit(X, Y).best_params_)
 
     with tempfile.TemporaryDirectory() as folder:

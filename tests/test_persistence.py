@@ -105,7 +105,7 @@ def test_newer_and_foreign_files_are_refused(tmp_path):
     save_model(tmp_path, {}, TENSORS)
     body = json.loads((tmp_path / "model.json").read_text())
     (tmp_path / "model.json").write_text(json.dumps({**body, "version": 99}))
-    with pytest.raises(FileFormatError, match="format version 99, but this version of neuralfactors reads 2"):
+    with pytest.raises(FileFormatError, match="format version 99, but this version of neuralfactors reads 3"):
         load_model(tmp_path)
     (tmp_path / "model.json").write_text('{"weights": []}')
     with pytest.raises(FileFormatError, match="was not written by neuralfactors"):

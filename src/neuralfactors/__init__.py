@@ -14,27 +14,30 @@ if TYPE_CHECKING:
         StructuredPerceptron,
         UnaryClassifier,
     )
-    from neuralfactors.factors import Factor, FactorModel
+    from neuralfactors.factors import Factor, FactorModel, Network
     from neuralfactors.graph import Graph, GraphBatch
     from neuralfactors.inference import solve, solve_batch
-    from neuralfactors.learning import StructuredHingeLoss, StructuredPerceptronLoss
+    from neuralfactors.learning import Decoder, StructuredHingeLoss, StructuredPerceptronLoss, Subgradient
     from neuralfactors.potentials import Potentials
     from neuralfactors.segmentation import Segmenter
 
 __version__ = "0.1.0"
 __all__ = [
     "CuttingPlaneSVM",
+    "Decoder",
     "Factor",
     "FactorModel",
     "FrankWolfeSVM",
     "Graph",
     "GraphBatch",
+    "Network",
     "Potentials",
     "Segmenter",
     "StructuralSVM",
     "StructuredHingeLoss",
     "StructuredPerceptron",
     "StructuredPerceptronLoss",
+    "Subgradient",
     "UnaryClassifier",
     "solve",
     "solve_batch",
@@ -42,17 +45,20 @@ __all__ = [
 
 _ROOMS = {
     "CuttingPlaneSVM": "estimators",
+    "Decoder": "learning",
     "Factor": "factors",
     "FactorModel": "factors",
     "FrankWolfeSVM": "estimators",
     "Graph": "graph",
     "GraphBatch": "graph",
+    "Network": "factors",
     "Potentials": "potentials",
     "Segmenter": "segmentation",
     "StructuralSVM": "estimators",
     "StructuredHingeLoss": "learning",
     "StructuredPerceptron": "estimators",
     "StructuredPerceptronLoss": "learning",
+    "Subgradient": "learning",
     "UnaryClassifier": "estimators",
     "solve": "inference",
     "solve_batch": "inference",

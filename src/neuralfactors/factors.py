@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import torch
+from sklearn.base import BaseEstimator
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -23,6 +26,51 @@ ELEMENTWISE = (
 )  # fmt: skip
 
 
+@dataclass(eq=False, repr=False)
+class Network(BaseEstimator):
+    """What a factor of an estimator is to be; the data give it the numbers of features and labels.
+
+    `StructuralSVM(unary=(256,))` is short for `StructuralSVM(unary=Network((256,)))`, and `unary__dropout` is the name
+    of one of these parameters in `set_params` and `GridSearchCV`.
+
+    Parameters
+    ----------
+    hidden : sequence of int, default=()
+        Units of the hidden layers; `()` makes the factor linear.
+    activation : str or callable, default="tanh"
+        One of "tanh", "relu", "elu", "gelu", "silu", "leaky_relu", "sigmoid"; or a function that makes a module.
+    symmetric : bool, default=False
+        Whether the value must not depend on the order of the nodes; then only ½L(L+1) outputs of an edge are learned.
+    dropout : float, default=0.0
+        Share of the hidden units dropped in training.
+    bias : bool, default=True
+        Whether layers have one; it is regularised like all else. A factor without features keeps that of its output in
+        any case: it is one table for all.
+
+    Examples
+    --------
+    >>> Network((64,), dropout=0.5)
+    Network(dropout=0.5, hidden=(64,))
+    >>> Network((64,)).build(n_features=4, n_labels=3, order=2)(torch.ones(5, 4)).shape
+    torch.Size([5, 9])
+    """
+
+    hidden: Sequence[int] = ()
+    activation: str | Callable[[], nn.Module] = "tanh"
+    symmetric: bool = False
+    dropout: float = 0.0
+    bias: bool = True
+
+    def build(self, n_features: int, n_labels: int, order: int = 1, generator: torch.Generator | None = None) -> Factor:
+        """The factor, with fresh parameters drawn from `generator`."""
+        return Factor(n_features, n_labels, order, **self.get_params(), generator=generator)
+
+
+def as_network(given: Any) -> Network | nn.Module:
+    """`given` itself where it is a network or a module; else it is the hidden units of one."""
+    return given if isinstance(given, (Network, nn.Module)) else Network(given)
+
+
 class Factor(nn.Module):
     """Values of a factor for every joint labelling of its nodes: features (N, D) in, (N, L^order) out.
 
@@ -35,19 +83,11 @@ class Factor(nn.Module):
         D. It may be 0: the factor is then its bias, one table for all.
     n_labels : int
         L.
-    order : int
+    order : int, default=1
         Number of nodes that meet in the factor: 1 for a unary factor, 2 for one on edges.
-    hidden : sequence of int
-        Units of the hidden layers; `()` makes the factor linear.
-    activation : str or callable
-        One of "tanh", "relu", "elu", "gelu", "silu", "leaky_relu", "sigmoid"; or a function that makes a module.
-    symmetric : bool
-        Whether the value must not depend on the order of the nodes; then only ½L(L+1) outputs of an edge are learned.
-    bias : bool
-        Whether layers have one; a factor without features keeps that of its output all the same.
-    dropout : float
-        Share of the hidden units dropped in training.
-    generator : torch.Generator
+    hidden, activation, symmetric, dropout, bias
+        As in `Network`, with the same defaults.
+    generator : torch.Generator, default=None
         Source of the initial weights; None: torch's own.
 
     Examples
@@ -61,12 +101,12 @@ class Factor(nn.Module):
         n_features: int,
         n_labels: int,
         order: int = 1,
-        hidden: Sequence[int] = (),
-        activation: str | Callable[[], nn.Module] = "tanh",
+        hidden: Sequence[int] = Network.hidden,
+        activation: str | Callable[[], nn.Module] = Network.activation,
         *,
-        symmetric: bool = False,
-        bias: bool = True,
-        dropout: float = 0.0,
+        symmetric: bool = Network.symmetric,
+        dropout: float = Network.dropout,
+        bias: bool = Network.bias,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()

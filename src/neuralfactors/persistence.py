@@ -23,7 +23,7 @@ from torch import Tensor
 from neuralfactors.files import FileFormatError, check_regular, parse_json, sealed, unsealed, write_atomically
 
 FORMAT = "neuralfactors"
-VERSION = 2
+VERSION = 3
 DOCUMENT = "model.json"
 
 

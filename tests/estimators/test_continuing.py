@@ -5,12 +5,13 @@ import copy
 import numpy as np
 import pytest
 import torch
+from learners import make
 
 from neuralfactors.datasets.chains import make_chains
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier, load
 from neuralfactors.graph import Graph
 
-FAST = {"C": 100.0, "learning_rate": 0.02, "max_iter": 4}
+FAST = {"C": 100.0, "trainer__learning_rate": 0.02, "max_iter": 4}
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +21,7 @@ def chains():
 
 @pytest.fixture(scope="module")
 def fitted_once(chains):
-    return StructuralSVM((4,), (4,), **FAST).fit(*chains)
+    return make(StructuralSVM, (4,), (4,), **FAST).fit(*chains)
 
 
 @pytest.fixture
@@ -39,7 +40,7 @@ def below(chains, n_labels):
 
 
 def test_partial_fit_continues(chains):
-    svm = StructuralSVM((), (), **FAST)
+    svm = make(StructuralSVM, (), (), **FAST)
     for _ in range(5):
         svm.partial_fit(*chains, n_labels=4)
     assert svm.n_labels_ == 4
@@ -50,7 +51,7 @@ def test_partial_fit_continues(chains):
 
 def test_partial_fit_continues_a_loaded_model(chains, fitted, tmp_path):
     fitted.save(tmp_path)
-    loaded = load(tmp_path, learning_rate=1e-6)
+    loaded = load(tmp_path, trainer__learning_rate=1e-6)
     loaded.partial_fit(*below(chains, 2))
     assert loaded.n_labels_ == 3
     torch.testing.assert_close(parameters(loaded), parameters(fitted), atol=1e-4, rtol=0)
@@ -61,17 +62,18 @@ def test_partial_fit_after_fit_has_the_full_rate(chains, fitted):
     """The cosine of `fit` has come down to zero."""
     before = parameters(fitted)
     fitted.partial_fit(*chains)
-    assert all(group["lr"] == FAST["learning_rate"] for group in fitted.descent_.optimizer.param_groups)
+    assert all(group["lr"] == FAST["trainer__learning_rate"] for group in fitted.descent_.optimizer.param_groups)
     assert (parameters(fitted) - before).abs().max() > 0.01
     assert len(fitted.history_) == 5
 
 
 @pytest.mark.parametrize("optimizer", ["adam", "sgd", "rmsprop", torch.optim.SGD])
 def test_partial_fit_takes_changed_parameters_and_keeps_the_optimiser(chains, optimizer):
-    svm = StructuralSVM((), (), **{**FAST, "optimizer": optimizer}).partial_fit(*chains)
+    svm = make(StructuralSVM, (), (), **{**FAST, "trainer__optimizer": optimizer}).partial_fit(*chains)
     running, history = svm.descent_.optimizer, svm.history_
-    changed = {"C": 7.0, "interaction_C": 3.0, "learning_rate": 0.5, "momentum": 0.3, "class_weight": [1.0, 2.0, 3.0],
-               "inference": "icm", "batch_size": 4, "void": "complete"}  # fmt: skip
+    changed = {"C": 7.0, "interaction_C": 3.0, "trainer__learning_rate": 0.5, "trainer__momentum": 0.3,
+               "class_weight": [1.0, 2.0, 3.0], "decoder__method": "icm", "batch_size": 4,
+               "void": "complete"}  # fmt: skip
     svm.set_params(**changed).partial_fit(*chains)
     assert svm.descent_.optimizer is running
     assert svm.history_ is history
@@ -85,17 +87,19 @@ def test_partial_fit_takes_changed_parameters_and_keeps_the_optimiser(chains, op
 
 
 def test_changed_parameters_have_their_effect(chains):
-    svm = StructuralSVM((), (), **FAST).partial_fit(*chains)
+    svm = make(StructuralSVM, (), (), **FAST).partial_fit(*chains)
     before = parameters(svm).clone()
-    svm.set_params(learning_rate=1e-9).partial_fit(*chains)
+    svm.set_params(trainer__learning_rate=1e-9).partial_fit(*chains)
     torch.testing.assert_close(parameters(svm), before, atol=1e-6, rtol=0)
 
 
-@pytest.mark.parametrize("changed", [{"optimizer": "rmsprop"}, {"averaging": "linear"}, {"momentum": 0.0}])
+@pytest.mark.parametrize(
+    "changed", [{"trainer__optimizer": "rmsprop"}, {"trainer__averaging": "linear"}, {"trainer__momentum": 0.0}]
+)
 def test_another_optimiser_or_average_begins_anew(chains, changed):
-    svm = StructuralSVM((), (), **{**FAST, "optimizer": "sgd"}).partial_fit(*chains)
+    svm = make(StructuralSVM, (), (), **{**FAST, "trainer__optimizer": "sgd"}).partial_fit(*chains)
     running, before = svm.descent_.optimizer, parameters(svm).clone()
-    svm.set_params(learning_rate=1e-9, **changed).partial_fit(*chains)
+    svm.set_params(trainer__learning_rate=1e-9, **changed).partial_fit(*chains)
     assert svm.descent_.optimizer is not running
     torch.testing.assert_close(parameters(svm), before, atol=1e-4, rtol=0)
     assert [record["epoch"] for record in svm.history_] == [1, 2]
@@ -103,9 +107,12 @@ def test_another_optimiser_or_average_begins_anew(chains, changed):
 
 @pytest.mark.parametrize("averaging", ["uniform", "linear"])
 def test_partial_fit_shows_the_average_and_goes_on_from_the_iterate(chains, averaging):
-    options = {**FAST, "schedule": "constant", "keep": "last"}
-    whole = StructuralSVM((), (), averaging=averaging, **options).fit(*chains)
-    svm, plain = StructuralSVM((), (), averaging=averaging, **options), StructuralSVM((), (), **options)
+    options = {**FAST, "trainer__schedule": "constant", "trainer__keep": "last"}
+    whole = make(StructuralSVM, (), (), trainer__averaging=averaging, **options).fit(*chains)
+    svm, plain = (
+        make(StructuralSVM, (), (), trainer__averaging=averaging, **options),
+        make(StructuralSVM, (), (), **options),
+    )
     for _ in range(FAST["max_iter"]):
         svm.partial_fit(*chains).predict(chains[0])
         plain.partial_fit(*chains)
@@ -137,7 +144,7 @@ def test_balanced_classes_need_all_labels(chains):
 
 
 def test_warm_start_continues(chains):
-    svm = StructuralSVM((), (), warm_start=True, **FAST).fit(*chains)
+    svm = make(StructuralSVM, (), (), warm_start=True, **FAST).fit(*chains)
     objective = svm.history_[0]["objective"]
     assert svm.fit(*chains).history_[0]["objective"] < objective
 
@@ -174,7 +181,14 @@ def test_a_refused_fit_leaves_the_model_whole(chains, fitted, tmp_path):
     assert load(tmp_path).n_labels_ == 3
 
 
-@pytest.mark.parametrize("change", [{"unary_hidden": (5,)}, {"activation": "relu"}, {"dropout": 0.1}])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"unary__hidden": (5,)},
+        {"unary__activation": "relu"},
+        {"interaction__dropout": 0.1},
+    ],
+)
 def test_factors_that_parameters_no_longer_describe(chains, fitted, tmp_path, change):
     """They could be saved but not loaded, and a change that training ignores is no change."""
     fitted.set_params(warm_start=True, **change)
@@ -182,5 +196,5 @@ def test_factors_that_parameters_no_longer_describe(chains, fitted, tmp_path, ch
         with pytest.raises(ValueError, match=rf"the fitted factors have another {next(iter(change))}: set it back"):
             use(*arguments)
     assert not (tmp_path / "model").exists()
-    fitted.set_params(unary_hidden=[4], activation="tanh", dropout=0.0).save(tmp_path / "model")
+    fitted.set_params(unary__hidden=[4], unary__activation="tanh", interaction__dropout=0.0).save(tmp_path / "model")
     assert torch.equal(parameters(load(tmp_path / "model")), parameters(fitted))

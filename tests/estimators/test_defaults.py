@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 import torch
+from learners import make
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
@@ -16,6 +17,7 @@ from neuralfactors.estimators import (
     FrankWolfeSVM,
     StructuralSVM,
     StructuredPerceptron,
+    Subgradient,
     UnaryClassifier,
 )
 from neuralfactors.graph import Graph, GraphBatch
@@ -110,13 +112,30 @@ def test_dropping_most_edges_is_told(estimator):
     ("estimator", "message"),
     [
         (StructuralSVM(C=1e-3), "mean hinge of 3.* where constant scores have 4:"),
-        (StructuralSVM((), (), learning_rate=1e-7, batch_size=None, max_iter=3), "constant scores have 4: try another"),
-        (StructuralSVM(learning_rate=1e-9, max_iter=2, class_weight=[1.0, 1.0]), "constant scores have 4: try another"),
-        (UnaryClassifier(learning_rate=1e-7, max_iter=3), "mean cross-entropy of 2.7.*, where .* have 2.77259:"),
-        (StructuralSVM((), (), optimizer="sgd", learning_rate=3.0, schedule="constant", batch_size=None, max_iter=2),
-         "training ended with .*: try another learning_rate, a higher max_iter or C, or scaled features"),
+        (
+            StructuralSVM((), (), trainer=Subgradient(learning_rate=1e-7), batch_size=None, max_iter=3),
+            "constant scores have 4: try another",
+        ),
+        (
+            StructuralSVM(trainer=Subgradient(learning_rate=1e-9), max_iter=2, class_weight=[1.0, 1.0]),
+            "constant scores have 4: try another",
+        ),
+        (
+            UnaryClassifier(trainer=Subgradient(learning_rate=1e-7), max_iter=3),
+            "mean cross-entropy of 2.7.*, where .* have 2.77259:",
+        ),
+        (
+            StructuralSVM(
+                (),
+                (),
+                trainer=Subgradient(optimizer="sgd", learning_rate=3.0, schedule="constant"),
+                batch_size=None,
+                max_iter=2,
+            ),
+            "training ended with .*: try another learning_rate, a higher max_iter or C, or scaled features",
+        ),
     ],
-)  # fmt: skip
+)
 def test_training_that_ends_where_it_began_is_told(estimator, message):
     X, Y = make_chains(20, 4, 2)
     with pytest.warns(ConvergenceWarning, match=message):
@@ -145,7 +164,7 @@ def test_every_optimiser_reaches_the_convex_optimum(optimizer):
     X, Y = make_chains(60, length=6, n_labels=3, noise=1.0)
     for C in (0.06, 0.6, 6.0, 60.0, 600.0):  # a thousandth of the number of graphs, to ten times as much
         least = objective(FrankWolfeSVM(C, tol=1e-2 if C > 60 else 1e-3).fit(X, Y), X, Y)
-        found = objective(StructuralSVM((), (), C=C, optimizer=optimizer).fit(X, Y), X, Y)
+        found = objective(make(StructuralSVM, (), (), C=C, trainer__optimizer=optimizer).fit(X, Y), X, Y)
         assert found < 1.02 * least, C
 
 
@@ -154,6 +173,6 @@ def test_weights_of_neural_factors_shrink_with_C(optimizer):
     X, Y = make_chains(60, length=6, n_labels=3)
     norms = []
     for C in (60.0, 6.0, 0.6, 0.06):
-        svm = StructuralSVM((16,), (), C=C, optimizer=optimizer).fit(X, Y)
+        svm = make(StructuralSVM, (16,), (), C=C, trainer__optimizer=optimizer).fit(X, Y)
         norms.append(sum(float(p.detach().square().sum()) for p in svm.model_.parameters()) ** 0.5)
     assert all(after < 0.9 * before for before, after in pairwise(norms)), norms

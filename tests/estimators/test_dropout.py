@@ -7,11 +7,18 @@ from threading import Barrier
 import numpy as np
 import pytest
 import torch
+from learners import make
 
 from neuralfactors.datasets.chains import make_chains
 from neuralfactors.estimators import StructuralSVM, StructuredEstimator, UnaryClassifier
 
-FAST = {"C": 10.0, "learning_rate": 0.02, "max_iter": 4, "batch_size": 8, "keep": "last"}
+FAST = {"C": 10.0, "trainer__learning_rate": 0.02, "max_iter": 4, "batch_size": 8, "trainer__keep": "last"}
+
+
+def with_dropout(estimator):
+    """The estimator, half of whose hidden units are dropped in training."""
+    names = [name for name in estimator.get_params() if name.endswith("__dropout")]
+    return estimator.set_params(**dict.fromkeys(names, 0.5))
 
 
 @pytest.fixture(scope="module")
@@ -19,11 +26,13 @@ def chains():
     return make_chains(30, 6, 3, noise=0.7)
 
 
-@pytest.mark.parametrize("estimator", [StructuralSVM((5,), (5,), pretrain=2, **FAST), UnaryClassifier((5,), **FAST)])
+@pytest.mark.parametrize(
+    "estimator", [make(StructuralSVM, (5,), (5,), trainer__pretrain=2, **FAST), make(UnaryClassifier, (5,), **FAST)]
+)
 def test_in_training_only(chains, tmp_path, estimator):
     X, Y = chains
     plain = estimator.fit(X, Y).history_
-    fitted = estimator.set_params(dropout=0.5).fit(X, Y, validation=(X[:5], Y[:5]))
+    fitted = with_dropout(estimator).fit(X, Y, validation=(X[:5], Y[:5]))
     assert fitted.history_[-1]["objective"] > plain[-1]["objective"]  # what is dropped is missed
     assert fitted.history_[-1]["accuracy"] == fitted.score(X[:5], Y[:5])  # judged without dropout
     scores = fitted.decision(X)
@@ -35,10 +44,10 @@ def test_in_training_only(chains, tmp_path, estimator):
         assert torch.equal(one.unary, two.unary)
 
 
-@pytest.mark.parametrize("estimator", [StructuralSVM((5,), (5,), **FAST), UnaryClassifier((5,), **FAST)])
+@pytest.mark.parametrize("estimator", [make(StructuralSVM, (5,), (5,), **FAST), make(UnaryClassifier, (5,), **FAST)])
 def test_threads_do_not_disturb_one_another(chains, tmp_path, estimator):
     X, Y = chains
-    estimator.set_params(dropout=0.5).fit(X, Y).save(tmp_path)
+    with_dropout(estimator).fit(X, Y).save(tmp_path)
     loaded = StructuredEstimator.load(tmp_path)
     n_threads = 8
     together = Barrier(n_threads, timeout=60)
@@ -60,7 +69,13 @@ def test_threads_do_not_disturb_one_another(chains, tmp_path, estimator):
         np.testing.assert_array_equal(one, expected)
 
 
-@pytest.mark.parametrize("estimator", [StructuralSVM((5,), (5,), dropout=0.5, **FAST), UnaryClassifier((5,), **FAST)])
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        make(StructuralSVM, (5,), (5,), unary__dropout=0.5, interaction__dropout=0.5, **FAST),
+        make(UnaryClassifier, (5,), **FAST),
+    ],
+)
 def test_a_model_trains_within_its_passes_only(chains, tmp_path, estimator):
     X, Y = chains
     seen = []

@@ -7,22 +7,23 @@ from time import perf_counter
 import numpy as np
 import pytest
 import torch
+from learners import make
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from neuralfactors.datasets.chains import make_chains, make_grids
-from neuralfactors.estimators import CuttingPlaneSVM, FrankWolfeSVM, StructuralSVM
+from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM, Subgradient
 from neuralfactors.graph import Graph
 from neuralfactors.learning.losses import StructuredHingeLoss
 
 LEARNERS = {
-    "n-slack": lambda C, **more: CuttingPlaneSVM(C, tol=2e-4, **more),
-    "1-slack": lambda C, **more: CuttingPlaneSVM(C, slack="1", tol=2e-4, max_iter=1000, **more),
-    "1-slack without cache": lambda C, **more: CuttingPlaneSVM(
-        C, slack="1", cache_size=0, tol=2e-4, max_iter=1000, **more
+    "n-slack": lambda C, **more: make(CuttingPlaneSVM, C, tol=2e-4, **more),
+    "1-slack": lambda C, **more: make(CuttingPlaneSVM, C, slack="1", tol=2e-4, max_iter=1000, **more),
+    "1-slack without cache": lambda C, **more: make(
+        CuttingPlaneSVM, C, slack="1", cache_size=0, tol=2e-4, max_iter=1000, **more
     ),
-    "frank-wolfe": lambda C, **more: FrankWolfeSVM(C, tol=2e-4, max_iter=500, **more),
+    "frank-wolfe": lambda C, **more: make(FrankWolfeSVM, C, tol=2e-4, max_iter=500, **more),
 }
 
 
@@ -34,7 +35,7 @@ def optimum(seed, C):
 
 def objective(estimator, X, Y, C):
     """½‖w‖² + C/N Σ hinge, computed from the model by itself."""
-    loss = StructuredHingeLoss("exhaustive", reduction="none")
+    loss = StructuredHingeLoss(Decoder("exhaustive"), reduction="none")
     hinges = [loss(p, torch.as_tensor(y)) for p, y in zip(estimator.decision(X), Y, strict=True)]
     squares = sum(float(p.detach().double().square().sum()) for p in estimator.model_.parameters())
     return 0.5 * squares + C * float(torch.cat(hinges).double().mean())
@@ -80,8 +81,10 @@ def test_n_slack_converges_on_long_chains():
 
 def test_subgradient_descent_meets_them():
     X, Y = make_chains(12, 4, 3, random_state=0)
-    svm = StructuralSVM((), (), C=1.0, optimizer="sgd", schedule="inverse", learning_rate=1.0, momentum=0.0,
-                        batch_size=None, averaging="linear", max_iter=600, dtype="float64").fit(X, Y)  # fmt: skip
+    trainer = Subgradient(
+        optimizer="sgd", schedule="inverse", learning_rate=1.0, momentum=0.0, averaging="linear", dtype="float64"
+    )
+    svm = StructuralSVM((), (), C=1.0, batch_size=None, max_iter=600, trainer=trainer).fit(X, Y)
     assert objective(svm, X, Y, 1.0) == pytest.approx(optimum(0, 1.0), rel=1e-3)
 
 
@@ -118,7 +121,7 @@ def test_weights_and_void_nodes_enter_the_objective():
     Y[0][1] = -1
     class_weight = np.array([1.0, 3.0, 0.2])
     svm = CuttingPlaneSVM(5.0, class_weight=class_weight, tol=1e-6).fit(X, Y)
-    loss = StructuredHingeLoss("exhaustive", class_weight=class_weight, void="drop")
+    loss = StructuredHingeLoss(Decoder("exhaustive"), class_weight=class_weight, void="drop")
     hinges = [
         float(loss(p, torch.from_numpy(y), torch.tensor([1.0, 2.0, 0.5, 1.0])))
         for p, y in zip(svm.decision(X), Y, strict=True)
@@ -139,8 +142,8 @@ def test_the_dual_never_exceeds_the_objective():
 @pytest.mark.parametrize("learner", [CuttingPlaneSVM, partial(CuttingPlaneSVM, slack="1"), FrankWolfeSVM])
 def test_rough_inference_proves_nothing(learner):
     """It misses labellings, so that the objective it sees may be below the least one."""
-    svm = learner(1.0, inference="icm", max_iter=60)
-    with pytest.warns(ConvergenceWarning, match="inference='icm' leaves .* lower inference_tol, or choose"):
+    svm = learner(1.0, decoder=Decoder("icm"), max_iter=60)
+    with pytest.warns(ConvergenceWarning, match="leaves .* lower decoder__tol, or .* exact method than 'icm'"):
         svm.fit(*make_grids(4, 6))
     assert not svm.converged_
     assert min(record["duality_gap"] for record in svm.history_) >= 0
@@ -149,7 +152,7 @@ def test_rough_inference_proves_nothing(learner):
 
 def test_training_ends_where_inference_sees_no_more_to_gain():
     with pytest.warns(ConvergenceWarning, match="cannot prove the share tol=0.01"):
-        svm = CuttingPlaneSVM(1.0, inference="icm").fit(*make_grids(4, 6))
+        svm = make(CuttingPlaneSVM, 1.0, decoder__method="icm").fit(*make_grids(4, 6))
     assert len(svm.history_) < 60
 
 
@@ -158,8 +161,11 @@ def test_proved_gaps_hold():
     for inference in ("icm", "trws", "auto", "exact"):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            svm = CuttingPlaneSVM(1.0, inference=inference, tol=1e-3).fit(X, Y)
-        least, record = CuttingPlaneSVM(1.0, inference="exact", tol=1e-6).fit(X, Y).objective_, svm.history_[-1]
+            svm = make(CuttingPlaneSVM, 1.0, decoder__method=inference, tol=1e-3).fit(X, Y)
+        least, record = (
+            make(CuttingPlaneSVM, 1.0, decoder__method="exact", tol=1e-6).fit(X, Y).objective_,
+            svm.history_[-1],
+        )
         assert record["dual"] <= least * (1 + 1e-9)
         assert objective(svm, X, Y, 1.0) <= least + record["duality_gap"] + 1e-6 * least
         if svm.converged_:
@@ -226,9 +232,9 @@ def test_graphs_without_edges_stand_beside_others(name, order):
     Y = [rng.integers(0, 3, x.n_nodes) for x in X]
     # The same graphs, whose edge features have the width of the others.
     wide = [x if x.n_edges else Graph(x.node_features, None, np.zeros((0, 3)), order=order) for x in X]
-    learner = LEARNERS[name](1.0, inference="exact").fit(X, Y)
+    learner = LEARNERS[name](1.0, decoder=Decoder("exact")).fit(X, Y)
     assert learner.objective_ == pytest.approx(objective(learner, X, Y, 1.0), rel=1e-6)
-    assert learner.objective_ == LEARNERS[name](1.0, inference="exact").fit(wide, Y).objective_
+    assert learner.objective_ == LEARNERS[name](1.0, decoder=Decoder("exact")).fit(wide, Y).objective_
 
 
 @pytest.mark.parametrize("learner", [CuttingPlaneSVM(np.float64(2.0)), FrankWolfeSVM(np.float64(2.0))])

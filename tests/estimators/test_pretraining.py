@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from learners import make
 
 from neuralfactors.datasets.chains import make_chains
-from neuralfactors.estimators import StructuralSVM, UnaryClassifier
+from neuralfactors.estimators import Checkpoint, StructuralSVM, UnaryClassifier
 
-FAST = {"C": 10.0, "learning_rate": 0.02, "max_iter": 4, "batch_size": 8, "keep": "last"}
+FAST = {"C": 10.0, "trainer__learning_rate": 0.02, "max_iter": 4, "batch_size": 8, "trainer__keep": "last"}
 
 
 @pytest.fixture(scope="module")
@@ -21,12 +22,12 @@ def values(parameters):
 def test_it_is_the_training_of_a_unary_classifier(chains):
     begun = []
 
-    def make(groups):  # called once for each of the two phases, with the parameters that it begins with
+    def adam(groups):  # called once for each of the two phases, with the parameters that it begins with
         begun.append(values(groups[0]["params"]))
         return torch.optim.Adam([{"params": group["params"], "lr": group["lr"]} for group in groups])
 
-    alone = UnaryClassifier((5,), **{**FAST, "max_iter": 3}).fit(*chains)
-    joint = StructuralSVM((5,), (5,), pretrain=3, optimizer=make, **FAST).fit(*chains)
+    alone = make(UnaryClassifier, (5,), **{**FAST, "max_iter": 3}).fit(*chains)
+    joint = make(StructuralSVM, (5,), (5,), trainer__pretrain=3, trainer__optimizer=adam, **FAST).fit(*chains)
     assert len(begun) == 2
     torch.testing.assert_close(begun[1], values(alone.model_.unary.parameters()))
     assert not torch.equal(begun[1], values(joint.model_.unary.parameters()))
@@ -34,30 +35,33 @@ def test_it_is_the_training_of_a_unary_classifier(chains):
 
 
 def test_it_gives_a_better_start(chains):
-    hinge = [StructuralSVM((5,), (5,), pretrain=n, **FAST).fit(*chains).history_[0]["hinge"] for n in (0, 5)]
+    hinge = [
+        make(StructuralSVM, (5,), (5,), trainer__pretrain=n, **FAST).fit(*chains).history_[0]["hinge"] for n in (0, 5)
+    ]
     assert hinge[1] < 0.8 * hinge[0]
 
 
 def test_interrupted_runs_end_with_the_same_bits(chains, tmp_path):
-    svm = StructuralSVM((5,), (5,), pretrain=3, dropout=0.3, **FAST)
+    svm = make(StructuralSVM, (5,), (5,), trainer__pretrain=3, unary__dropout=0.3, interaction__dropout=0.3, **FAST)
     expected = values(svm.fit(*chains).model_.parameters())
 
     def interrupt(record):
         raise KeyboardInterrupt
 
-    svm.set_params(checkpoint=tmp_path / "c", callbacks=[interrupt])
+    kept = Checkpoint(tmp_path / "c")
+    svm.set_params(callbacks=[kept, interrupt])
     with pytest.raises(KeyboardInterrupt):
         svm.fit(*chains)
     assert not (tmp_path / "c").exists()  # before the first checkpoint: pretraining is done once more
-    resumed = svm.set_params(callbacks=[lambda record: record["epoch"] == 2 and interrupt(record)])
+    resumed = svm.set_params(callbacks=[kept, lambda record: record["epoch"] == 2 and interrupt(record)])
     with pytest.raises(KeyboardInterrupt):
         resumed.fit(*chains)
     assert (tmp_path / "c").exists()
-    assert torch.equal(values(svm.set_params(callbacks=None).fit(*chains).model_.parameters()), expected)
+    assert torch.equal(values(svm.set_params(callbacks=[kept]).fit(*chains).model_.parameters()), expected)
 
 
 def test_a_warm_start_goes_on_instead(chains):
-    svm = StructuralSVM((5,), (5,), pretrain=3, warm_start=True, **FAST).fit(*chains)
+    svm = make(StructuralSVM, (5,), (5,), trainer__pretrain=3, warm_start=True, **FAST).fit(*chains)
     before = svm.history_[-1]["hinge"]
     assert svm.fit(*chains).history_[0]["hinge"] == pytest.approx(before, rel=0.3)
 
@@ -65,4 +69,4 @@ def test_a_warm_start_goes_on_instead(chains):
 @pytest.mark.parametrize("pretrain", [-1, 1.5, "all"])
 def test_a_bad_number_is_refused(chains, pretrain):
     with pytest.raises(ValueError, match="pretrain must be an integer ≥ 0"):
-        StructuralSVM((), (), pretrain=pretrain).fit(*chains)
+        make(StructuralSVM, (), (), trainer__pretrain=pretrain).fit(*chains)

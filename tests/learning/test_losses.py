@@ -46,14 +46,14 @@ def test_hinge_on_chains_equals_enumeration(length):
     unary = torch.randn(length, 4, generator=generator, dtype=torch.float64)
     tables = torch.randn(length - 1, 4, 4, generator=generator, dtype=torch.float64)
     y = torch.randint(4, (length,), generator=generator)
-    loss = StructuredHingeLoss("tree")(Potentials(unary, tables, edges), y)
+    loss = StructuredHingeLoss(Decoder("tree"))(Potentials(unary, tables, edges), y)
     torch.testing.assert_close(loss, hinge(unary, tables, edges, y, torch.ones(length)).double())
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_hinge_of_third_order_equals_enumeration(seed):
     potentials, y = random_potentials(seed, sizes=(4,), n_labels=2, order=3)
-    loss = StructuredHingeLoss("exhaustive", reduction="none")
+    loss = StructuredHingeLoss(Decoder("exhaustive"), reduction="none")
     torch.testing.assert_close(loss(potentials, y), enumerated(potentials, y, node_costs(y)), rtol=1e-6, atol=1e-6)
 
 
@@ -62,7 +62,7 @@ def test_hinge_of_third_order_equals_enumeration(seed):
 def test_gradient(kind, seed):
     potentials, y = random_potentials(seed)
     y[0] = -1
-    loss = kind("exhaustive")
+    loss = kind(Decoder("exhaustive"))
 
     def value(unary, interaction):
         given = Potentials(unary, interaction, potentials.edges, potentials.node_ptr, potentials.edge_ptr)
@@ -76,7 +76,7 @@ def test_completed_void_nodes_are_a_latent_variable():
     potentials, y = random_potentials(7, sizes=(4,))
     y[2] = -1
     costs = node_costs(y)
-    loss = StructuredHingeLoss("exhaustive", void="complete")(potentials, y)
+    loss = StructuredHingeLoss(Decoder("exhaustive"), void="complete")(potentials, y)
     completions = []
     for label in range(3):
         z = y.clone()
@@ -159,7 +159,7 @@ def test_reductions():
 
 def test_report_tells_of_the_last_call():
     potentials, y = random_potentials(2)
-    loss = StructuredHingeLoss("exhaustive")
+    loss = StructuredHingeLoss(Decoder("exhaustive"))
     assert loss.report is None
     loss(potentials, y)
     assert loss.report.optimal == 1.0
@@ -171,7 +171,7 @@ def test_poor_inference_is_reported():
     unary = torch.tensor([[0.0, 10.0], [0.0, 10.0]], dtype=torch.float64)
     table = torch.tensor([[[100.0, 0.0], [0.0, 0.0]]], dtype=torch.float64)
     potentials = Potentials(unary, table, torch.tensor([[0, 1]]))
-    loss = StructuredHingeLoss("icm")
+    loss = StructuredHingeLoss(Decoder("icm"))
     value = loss(potentials, torch.tensor([0, 0]))
     assert value == 0
     assert loss.report.optimal == 0.0
@@ -208,6 +208,7 @@ def test_half_precision_potentials_and_autocast():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"decoder": "icm"}, "decoder must be None or a Decoder, got 'icm'"),
         ({"void": "keep"}, r"void must be one of \['drop', 'complete'\], got 'keep'"),
         ({"reduction": "max"}, r"reduction must be one of \['mean', 'sum', 'none'\], got 'max'"),
         ({"class_weight": [1.0, -1.0]}, "class_weight must be one finite number ≥ 0 per label"),
@@ -254,4 +255,4 @@ def test_unfit_labels_are_refused():
     with pytest.raises(ValueError, match="class_weight needs 3 entries, one per label, got 2"):
         StructuredHingeLoss(class_weight=[1.0, 2.0])(potentials, y)
     with pytest.raises(ValueError, match="method"):
-        StructuredHingeLoss("simplex")(potentials, y)
+        StructuredHingeLoss(Decoder("simplex"))(potentials, y)

@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pytest
 import torch
+from learners import make
 
 from neuralfactors.datasets.chains import make_chains
-from neuralfactors.estimators import StructuralSVM, UnaryClassifier
+from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
 from neuralfactors.graph import Graph
 from neuralfactors.learning.optimizers import DUST, Average, drop_dust, learning_rate_factor
 
@@ -39,8 +40,8 @@ def test_dust_becomes_zero_and_nothing_else_changes():
 def test_weights_that_only_the_regulariser_moves_never_become_denormal():
     X, Y = make_chains(6, 4, 2)
     X = [Graph(graph.node_features, graph.edges, np.zeros((graph.n_edges, 2))) for graph in X]
-    svm = StructuralSVM((), (3,), optimizer="sgd", momentum=0.0, schedule="constant", learning_rate=0.5,
-                        batch_size=None, max_iter=135, keep="last").fit(X, Y)  # fmt: skip
+    trainer = Subgradient(optimizer="sgd", momentum=0.0, schedule="constant", learning_rate=0.5, keep="last")
+    svm = StructuralSVM((), (3,), batch_size=None, max_iter=135, trainer=trainer).fit(X, Y)
     assert torch.count_nonzero(svm.model_.interaction.hidden[0].weight) == 0  # halved 135 times: 1e-41 of what it was
 
 
@@ -51,9 +52,18 @@ ADAPTIVE = ["adam", "adamw", "rmsprop", "adagrad"]
 def test_the_first_step_leaves_hidden_weights_as_they_were_initialised(optimizer):
     """No loss reaches them while the output layer is zero, and of the regulariser alone a whole step would be made."""
     X, Y = make_chains(6, 4, 2)
-    rate = {"learning_rate": 0.04, "schedule": "constant", "batch_size": None, "keep": "last"}
-    start = StructuralSVM((8,), (), optimizer="sgd", **{**rate, "learning_rate": 1e-12}, max_iter=1).fit(X, Y)
-    one, two = (StructuralSVM((8,), (), optimizer=optimizer, **rate, max_iter=n).fit(X, Y) for n in (1, 2))
+    rate = {
+        "trainer__learning_rate": 0.04,
+        "trainer__schedule": "constant",
+        "batch_size": None,
+        "trainer__keep": "last",
+    }
+    start = make(
+        StructuralSVM, (8,), (), trainer__optimizer="sgd", **{**rate, "trainer__learning_rate": 1e-12}, max_iter=1
+    ).fit(X, Y)
+    one, two = (
+        make(StructuralSVM, (8,), (), trainer__optimizer=optimizer, **rate, max_iter=n).fit(X, Y) for n in (1, 2)
+    )
     before, after, later = (svm.model_.unary.hidden[0].weight.detach() for svm in (start, one, two))
     torch.testing.assert_close(before, after)
     assert bool((later != after).all())
@@ -61,16 +71,18 @@ def test_the_first_step_leaves_hidden_weights_as_they_were_initialised(optimizer
 
 def test_adamw_adds_no_decay_to_that_of_the_objective():
     X, Y = make_chains(6, 4, 2)
-    adam, adamw = (StructuralSVM((8,), (), optimizer=name, max_iter=3).fit(X, Y) for name in ("adam", "adamw"))
+    adam, adamw = (
+        make(StructuralSVM, (8,), (), trainer__optimizer=name, max_iter=3).fit(X, Y) for name in ("adam", "adamw")
+    )
     torch.testing.assert_close(adam.model_.state_dict(), adamw.model_.state_dict())
 
 
 @pytest.mark.parametrize(
     "model",
     [
-        StructuralSVM((4,), (), optimizer="sgd", learning_rate=1e6, C=1e6, max_iter=5),
-        StructuralSVM((4,), (), learning_rate=1e38, schedule="constant", max_iter=5),
-        UnaryClassifier((4,), learning_rate=1e38, schedule="constant", max_iter=5),
+        make(StructuralSVM, (4,), (), trainer__optimizer="sgd", trainer__learning_rate=1e6, C=1e6, max_iter=5),
+        make(StructuralSVM, (4,), (), trainer__learning_rate=1e38, trainer__schedule="constant", max_iter=5),
+        make(UnaryClassifier, (4,), trainer__learning_rate=1e38, trainer__schedule="constant", max_iter=5),
     ],
 )
 def test_training_that_diverges_says_so(model):

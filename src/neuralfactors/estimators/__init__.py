@@ -1,19 +1,32 @@
-"""Estimators in the shape of scikit-learn: `fit(X, Y)` with graphs and label vectors, `predict`, `score`, `save`."""
+"""Estimators in the shape of scikit-learn: `fit(X, Y)` with graphs and label vectors, `predict`, `score`, `save`.
+
+They are made of parts: a `Network` for each factor, a `Subgradient` that trains, a `Decoder` that does inference.
+"""
 
 from neuralfactors.estimators.base import StructuredEstimator
+from neuralfactors.estimators.checkpoint import Checkpoint
 from neuralfactors.estimators.linear import CuttingPlaneSVM, FrankWolfeSVM
 from neuralfactors.estimators.perceptron import StructuredPerceptron
 from neuralfactors.estimators.structural import StructuralSVM
 from neuralfactors.estimators.unary import UnaryClassifier
+from neuralfactors.factors import Network
+from neuralfactors.learning.decode import Decoder
+from neuralfactors.learning.history import TensorBoard
+from neuralfactors.learning.subgradient import Subgradient
 
 load = StructuredEstimator.load  # whatever estimator the folder holds
 
 __all__ = [
+    "Checkpoint",
     "CuttingPlaneSVM",
+    "Decoder",
     "FrankWolfeSVM",
+    "Network",
     "StructuralSVM",
     "StructuredEstimator",
     "StructuredPerceptron",
+    "Subgradient",
+    "TensorBoard",
     "UnaryClassifier",
     "load",
 ]

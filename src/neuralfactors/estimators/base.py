@@ -5,36 +5,52 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
-from neuralfactors.factors import Factor, FactorModel
+from neuralfactors.estimators.files import from_document, to_document, to_json
+from neuralfactors.estimators.parts import Composed
+from neuralfactors.factors import FactorModel, Network
 from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
 from neuralfactors.learning.decode import Decoder
+from neuralfactors.learning.history import Callback
+from neuralfactors.learning.losses import check_part
 from neuralfactors.learning.samples import Samples, check_pairs, check_sequence, check_void_mark
 from neuralfactors.persistence import load_model, save_model
 from neuralfactors.potentials import Potentials
 
 ENOUGH_EDGES = 2 / 3  # of those that graphs have; with fewer, the factors learn from other graphs than they will see
+Described = Network | nn.Module  # a factor that is to be built, or to be copied
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
-# Parameters that describe the factors.
-DESCRIBING = ("hidden", "unary_hidden", "interaction_hidden", "activation", "symmetric", "dropout", "bias")
-# Parameters that say where to write. They are of the machine that trained: models do not keep them.
-PLACES = ("checkpoint", "tensorboard")
 
 
-class StructuredEstimator(BaseEstimator):
+@dataclass(kw_only=True, eq=False, repr=False)
+class StructuredEstimator(Composed):
     """Base of estimators whose fitted state is a `FactorModel`: prediction, score and files.
 
     A subclass fills `model_`, `n_labels_`, `n_node_features_`, `n_edge_features_`, `order_` and `history_` in `fit`.
+
+    Parameters
+    ----------
+    n_labels : int or None, default=None
+        None: the highest label in Y plus 1.
+    callbacks : sequence of callable or None, default=None
+        Each gets the record of every epoch; one that returns True ends the training.
+    verbose : int, default=0
+        1 shows a progress bar.
     """
+
+    n_labels: int | None = None
+    callbacks: Sequence[Callback] | None = None
+    verbose: int = 0
 
     # What files hold of the fitted state besides the model and its history.
     _fitted: ClassVar[tuple[str, ...]] = ("n_labels_", "n_node_features_", "n_edge_features_", "order_")
@@ -93,8 +109,8 @@ class StructuredEstimator(BaseEstimator):
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
         """The estimator that `save` wrote into the folder `path`.
 
-        `parameters` replace those in the file; a module or function that was given to the estimator is not in the file
-        and must be given again.
+        `parameters` replace those in the file, by names such as `trainer__device`; a module or function that was given
+        to the estimator is not in the file and must be given again.
         """
         return cls.from_state(*load_model(path), path, **parameters)
 
@@ -102,8 +118,8 @@ class StructuredEstimator(BaseEstimator):
         """What a file needs to hold of the fitted estimator: a document for JSON, and tensors by name."""
         check_is_fitted(self, "model_")
         self._check_description()
-        parameters, omitted = _storable(self.get_params(deep=False))
-        fitted = {name: _to_json(getattr(self, name)) for name in self._fitted if hasattr(self, name)}
+        parameters, omitted = to_document(self.plain_params())
+        fitted = {name: to_json(getattr(self, name)) for name in self._fitted if hasattr(self, name)}
         document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": fitted}
         return {**document, "history": self.history_}, self.model_.state_dict()
 
@@ -115,13 +131,8 @@ class StructuredEstimator(BaseEstimator):
         kind = cls._registry.get(document.get("class", ""))
         if kind is None or not issubclass(kind, cls):
             raise FileFormatError(f"{path} holds a {document.get('class')!r}, not a {cls.__name__}")
-        needed = {"unary", "interaction", "activation"} & set(document["omitted"]) - set(parameters)
-        if needed:
-            raise ValueError(f"{path} was saved with {sorted(needed)} given as Python objects: pass them to load again")
-        unknown = document["parameters"].keys() - (set(kind._get_param_names()) - set(PLACES))
-        if unknown:
-            raise FileFormatError(f"{path} has parameters that {kind.__name__} does not know: {sorted(unknown)}")
-        estimator = kind(**{**_from_json(document["parameters"]), **parameters})
+        estimator = kind()
+        from_document(estimator, document, path, parameters)
         for name in kind._fitted:
             if name in document["fitted"]:
                 setattr(estimator, name, document["fitted"][name])
@@ -142,35 +153,45 @@ class StructuredEstimator(BaseEstimator):
         self.n_edge_features_ = samples.n_edge_features
         self.order_ = samples.order
 
-    def _build_model(self, generator: torch.Generator) -> FactorModel:
-        """A model with fresh parameters, drawn from `generator`; linear factors, unless a subclass says otherwise."""
-        unary = Factor(self.n_node_features_, self.n_labels_, bias=self.bias, generator=generator)
-        interaction = Factor(self.n_edge_features_, self.n_labels_, self.order_, bias=self.bias, generator=generator)
-        return self._finish(FactorModel(unary, interaction, self.n_labels_))
+    def _networks(self) -> tuple[Described, Described | None]:
+        """What the unary and the interaction factor are to be."""
+        raise NotImplementedError
 
-    def _finish(self, model: FactorModel) -> FactorModel:
-        if self.dtype not in DTYPES:
-            raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {self.dtype!r}")
+    def _place(self) -> tuple[str, str]:
+        """Device and type of the model's numbers."""
+        raise NotImplementedError
+
+    def _build_model(self, generator: torch.Generator) -> FactorModel:
+        """A model with fresh parameters, drawn from `generator`."""
+        unary, interaction = self._networks()
+        factors = [_build(unary, generator, self.n_node_features_, self.n_labels_, 1)]
+        if interaction is not None:
+            factors.append(_build(interaction, generator, self.n_edge_features_, self.n_labels_, self.order_))
+        model = FactorModel(factors[0], factors[1] if factors[1:] else None, self.n_labels_)
+        device, dtype = self._place()
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {dtype!r}")
         self._described = self._description()  # as they are now, whatever set_params may say later
-        device = getattr(self, "device", "cpu")
         try:
             # In evaluation mode for good: switching it at each prediction would let threads disturb one another.
-            return model.to(device, DTYPES[self.dtype]).eval()
+            return model.to(device, DTYPES[dtype]).eval()
         except (AssertionError, RuntimeError) as error:
             raise ValueError(f"device must be one that this machine has, such as 'cpu', got {device!r}") from error
 
     def _description(self) -> dict[str, Any]:
-        known = self.get_params(deep=False)
-        return {name: _to_json(known[name]) for name in DESCRIBING if name in known}
+        parts = zip(("unary", "interaction"), self._networks(), strict=True)
+        described = [(name, part.get_params()) for name, part in parts if isinstance(part, Network)]
+        return {f"{name}__{inner}": to_json(value) for name, known in described for inner, value in known.items()}
 
     def _check_description(self) -> None:
         """Refuse parameters that have come to describe other factors than those of `model_`."""
-        changed = [name for name, value in self._description().items() if value != self._described[name]]
+        now, then = self._description(), self._described
+        changed = [name for name in {**then, **now} if now.get(name) != then.get(name)]
         if changed:
             raise ValueError(f"the fitted factors have another {' and '.join(changed)}: set it back, or fit a clone")
 
     def _decoder(self) -> Decoder:
-        return Decoder(self.inference, self.inference_tol, self.inference_max_iter, self.n_threads)
+        return check_part("decoder", self.part("decoder"), Decoder)
 
     def _batches(self, X: Sequence[Graph]) -> Iterator[GraphBatch]:
         check_is_fitted(self, "model_")
@@ -226,31 +247,7 @@ def seed_of(random_state: Any) -> int:
     raise ValueError(f"random_state must be None, an integer ≥ 0, a RandomState or a Generator, got {random_state!r}")
 
 
-def _storable(parameters: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    stored, omitted = {}, []
-    for name, value in parameters.items():
-        if name in PLACES:
-            continue
-        if isinstance(value, nn.Module) or callable(value) or name == "callbacks":
-            omitted += [] if value is None else [name]
-        elif isinstance(value, (np.random.RandomState, np.random.Generator)):
-            omitted.append(name)
-        else:
-            stored[name] = _to_json(value)
-    return stored, omitted
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, (np.ndarray, np.generic, Tensor)):
-        return value.tolist()
-    if isinstance(value, os.PathLike):
-        return str(value)
-    if isinstance(value, (list, tuple)):
-        return [_to_json(entry) for entry in value]
-    if isinstance(value, dict):
-        return {key: _to_json(entry) for key, entry in value.items()}
-    return value
-
-
-def _from_json(parameters: dict[str, Any]) -> dict[str, Any]:
-    return {name: tuple(value) if isinstance(value, list) else value for name, value in parameters.items()}
+def _build(described: Described, generator: torch.Generator, n_features: int, n_labels: int, order: int) -> nn.Module:
+    if isinstance(described, nn.Module):
+        return deepcopy(described)
+    return described.build(n_features, n_labels, order, generator)

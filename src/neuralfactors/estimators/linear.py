@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any, Self
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
 
 import torch
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from neuralfactors.estimators.base import StructuredEstimator, seed_of, warn_of_dropped_edges
+from neuralfactors.estimators.base import Described, StructuredEstimator, seed_of, warn_of_dropped_edges
+from neuralfactors.estimators.checkpoint import find_checkpoint
+from neuralfactors.estimators.parts import Parts, or_default
+from neuralfactors.factors import Network
 from neuralfactors.graph import Graph
 from neuralfactors.learning.auto import auto_C
 from neuralfactors.learning.cutting_plane import ConvexRun, n_slack, one_slack
+from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.frank_wolfe import block_frank_wolfe
 from neuralfactors.learning.history import Callback, ProgressBar, close
 from neuralfactors.learning.linear import LinearProblem
@@ -21,10 +26,19 @@ from neuralfactors.learning.losses import AUTO, check_class_weight, check_count,
 from neuralfactors.learning.samples import Samples
 
 
+@dataclass(eq=False, repr=False)
 class ConvexEstimator(StructuredEstimator):
     """Base of estimators with linear factors that minimise Eq. (6) of the paper to a stated duality gap."""
 
-    dtype = "float64"  # the gap is a small difference of large numbers
+    C: float | str = AUTO
+    _: KW_ONLY
+    tol: float = 1e-2
+    max_iter: int = 200
+    bias: bool = True
+    class_weight: str | ArrayLike | None = None
+    decoder: Decoder | None = None
+
+    _parts: ClassVar[Parts] = {"decoder": or_default(Decoder)}
     _fitted = (*StructuredEstimator._fitted, "C_", "objective_", "converged_")
 
     def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Self:
@@ -33,6 +47,8 @@ class ConvexEstimator(StructuredEstimator):
         check_count("max_iter", self.max_iter)
         if not self.tol >= 0:
             raise ValueError(f"tol must not be negative, got {self.tol}")
+        if find_checkpoint(self.callbacks):
+            raise ValueError(f"{type(self).__name__} cannot be resumed: callbacks must hold no Checkpoint")
         samples = Samples.check(X, Y, self.n_labels)
         warn_of_dropped_edges(samples, 'StructuralSVM((), ()) labels them by inference, void="complete"')
         self._take_sizes(samples)
@@ -50,13 +66,20 @@ class ConvexEstimator(StructuredEstimator):
             warnings.warn(self._shortfall(run), ConvergenceWarning, stacklevel=2)
         return self
 
+    def _networks(self) -> tuple[Described, Described | None]:
+        linear = Network((), bias=self.bias)
+        return linear, linear
+
+    def _place(self) -> tuple[str, str]:
+        return "cpu", "float64"  # the gap is a small difference of large numbers
+
     def _shortfall(self, run: ConvexRun) -> str:
         """What keeps the run from its `tol`, in a sentence."""
         name, share = type(self).__name__, f"the share tol={self.tol} of its objective {run.best:.6g}"
         if run.held_up:
             return (
-                f"{name} cannot prove {share}: inference={self.inference!r} leaves {run.unproved:.3g} open, "
-                "so that objective may be too low by as much: lower inference_tol, or choose a more exact method"
+                f"{name} cannot prove {share}: inference leaves {run.unproved:.3g} open, so that objective may be "
+                f"too low by as much: lower decoder__tol, or choose a more exact method than {self._decoder().method!r}"
             )
         return (
             f"{name} stopped at max_iter={self.max_iter} with a duality gap of {run.duality_gap:.3g}, "
@@ -67,6 +90,7 @@ class ConvexEstimator(StructuredEstimator):
         raise NotImplementedError
 
 
+@dataclass(eq=False, repr=False)
 class CuttingPlaneSVM(ConvexEstimator):
     """Structural SVM with linear factors, trained by cutting planes.
 
@@ -74,19 +98,21 @@ class CuttingPlaneSVM(ConvexEstimator):
 
     Parameters
     ----------
-    C : float or "auto"
+    C : float or "auto", default="auto"
         λ in the paper. "auto": N/4, or more where graphs have fewer than four labelled nodes; see `StructuralSVM`.
-    slack : str
-        "n": one slack variable a graph, constraints generated lazily, as the paper's CP; "1": one for all of them.
-    cache_size : int
-        Labellings kept per graph with `slack="1"`, from which constraints are taken before inference is asked again.
-    tol : float
+    n_labels, callbacks, verbose, class_weight, decoder
+        As in `StructuralSVM`, with the same defaults; there are no checkpoints.
+    tol : float, default=1e-2
         Stop when the duality gap is at most this share of the objective.
-    max_iter : int
+    max_iter : int, default=200
         Passes of inference over the data; when they are over before `tol` is reached, a ConvergenceWarning says so.
         It also says when inference is too rough to prove `tol`; training then ends where it sees no more to gain.
-    n_labels, bias, class_weight, inference, inference_tol, inference_max_iter, n_threads, callbacks, verbose
-        As in `StructuralSVM`.
+    bias : bool, default=True
+        As in `Network`.
+    slack : "n" or "1", default="n"
+        "n": one slack variable a graph, constraints generated lazily, as the paper's CP; "1": one for all of them.
+    cache_size : int, default=10
+        Labellings kept per graph with `slack="1"`, from which constraints are taken before inference is asked again.
 
     Attributes
     ----------
@@ -108,38 +134,9 @@ class CuttingPlaneSVM(ConvexEstimator):
     (True, 1.0)
     """
 
-    def __init__(
-        self,
-        C: float | str = "auto",
-        *,
-        slack: str = "n",
-        cache_size: int = 10,
-        tol: float = 1e-2,
-        max_iter: int = 200,
-        n_labels: int | None = None,
-        bias: bool = True,
-        class_weight: str | ArrayLike | None = None,
-        inference: str = "auto",
-        inference_tol: float = 1e-4,
-        inference_max_iter: int | None = None,
-        n_threads: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.slack = slack
-        self.cache_size = cache_size
-        self.tol = tol
-        self.max_iter = max_iter
-        self.n_labels = n_labels
-        self.bias = bias
-        self.class_weight = class_weight
-        self.inference = inference
-        self.inference_tol = inference_tol
-        self.inference_max_iter = inference_max_iter
-        self.n_threads = n_threads
-        self.callbacks = callbacks
-        self.verbose = verbose
+    _: KW_ONLY
+    slack: str = "n"
+    cache_size: int = 10
 
     def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
         check_option("slack", self.slack, ("n", "1"))
@@ -149,6 +146,7 @@ class CuttingPlaneSVM(ConvexEstimator):
         return one_slack(problem, self.C_, self.tol, self.max_iter, self.cache_size, callbacks)
 
 
+@dataclass(eq=False, repr=False)
 class FrankWolfeSVM(ConvexEstimator):
     """Structural SVM with linear factors, trained by block-coordinate Frank-Wolfe steps with exact line search.
 
@@ -156,21 +154,17 @@ class FrankWolfeSVM(ConvexEstimator):
 
     Parameters
     ----------
-    C : float or "auto"
-        λ in the paper. "auto": N/4, or more where graphs have fewer than four labelled nodes; see `StructuralSVM`.
-    tol : float
-        Stop when the duality gap is at most this share of the objective.
-    max_iter : int
+    C, n_labels, callbacks, verbose, tol, bias, class_weight, decoder
+        As in `CuttingPlaneSVM`, with the same defaults.
+    max_iter : int, default=200
         Passes over the data, as in `CuttingPlaneSVM`.
-    check_every : int
+    check_every : int, default=5
         Passes between two that certify the gap.
-    corrective : bool
+    corrective : bool, default=True
         Whether a step gives all constraints found for its graph their best weights; False: the classical step, which
         moves towards the new one only.
-    random_state : int, RandomState or None
+    random_state : int, RandomState, Generator or None, default=0
         Of the order of the graphs.
-    n_labels, bias, class_weight, inference, inference_tol, inference_max_iter, n_threads, callbacks, verbose
-        As in `StructuralSVM`.
 
     Attributes
     ----------
@@ -187,40 +181,10 @@ class FrankWolfeSVM(ConvexEstimator):
     1.0
     """
 
-    def __init__(
-        self,
-        C: float | str = "auto",
-        *,
-        tol: float = 1e-2,
-        max_iter: int = 200,
-        check_every: int = 5,
-        corrective: bool = True,
-        n_labels: int | None = None,
-        bias: bool = True,
-        class_weight: str | ArrayLike | None = None,
-        inference: str = "auto",
-        inference_tol: float = 1e-4,
-        inference_max_iter: int | None = None,
-        random_state: Any = 0,
-        n_threads: int | None = None,
-        callbacks: Sequence[Callback] | None = None,
-        verbose: int = 0,
-    ) -> None:
-        self.C = C
-        self.tol = tol
-        self.max_iter = max_iter
-        self.check_every = check_every
-        self.corrective = corrective
-        self.n_labels = n_labels
-        self.bias = bias
-        self.class_weight = class_weight
-        self.inference = inference
-        self.inference_tol = inference_tol
-        self.inference_max_iter = inference_max_iter
-        self.random_state = random_state
-        self.n_threads = n_threads
-        self.callbacks = callbacks
-        self.verbose = verbose
+    _: KW_ONLY
+    check_every: int = 5
+    corrective: bool = True
+    random_state: Any = 0
 
     def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
         check_count("check_every", self.check_every)

@@ -15,13 +15,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from neuralfactors.datasets.classes import Classes
-from neuralfactors.estimators import StructuredEstimator
+from neuralfactors.estimators import Checkpoint, StructuredEstimator
 from neuralfactors.experiment.config import RunConfig
 from neuralfactors.experiment.examples import write_predictions
 from neuralfactors.experiment.folder import FORMAT, HISTORY_FILE, METRICS_FILE, ROW_FILE, RunFolder, write_json
 from neuralfactors.experiment.preparation import HOLDOUT, REST, Means, Prepared, open_folder
 from neuralfactors.experiment.subsets import limited
-from neuralfactors.experiment.variants import VARIANTS
+from neuralfactors.experiment.variants import MODEL, VARIANTS
 from neuralfactors.files import read_records, write_records
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter, evaluate, mean_interaction
@@ -42,8 +42,8 @@ class HistoryWriter:
 def run_row(row: str, config: RunConfig, folder: RunFolder, prepared: Prepared, *, verbose: int = 0) -> None:
     """Train `row` into its folder; where a former attempt was interrupted, it goes on from the last epoch."""
     place = folder.row(row)
-    estimator = build_row(row, config, prepared.describer.n_labels, place)
     train = limited(prepared.train, config.limit_of(row), config.seed, config.copies)
+    estimator = build_row(row, config, prepared.describer.n_labels, len(train.X), place)
     balance = config.balance_of(row)
     before = float(folder.row_document(row).get("seconds", 0.0))
     start = time.monotonic()
@@ -83,18 +83,23 @@ def fit_row(
         segmenter.fit_graphs(describer, train, validation)
 
 
-def build_row(row: str, config: RunConfig, n_labels: int, place: Path | None = None) -> StructuredEstimator | Pipeline:
+def build_row(
+    row: str, config: RunConfig, n_labels: int, n_images: int, place: Path | None = None
+) -> StructuredEstimator | Pipeline:
     """The estimator of `row` with the changes of `config`, writing checkpoints and history into the folder `place`."""
-    variant = VARIANTS[row]
-    model = variant.build(n_labels, config.changes(row), cnn="cnn" in config.features.get("features", "bow"))
+    cnn = "cnn" in config.features.get("features", "bow")
+    model = VARIANTS[row].build(n_labels, n_images, config.changes(row), cnn=cnn)
     for name, stage in named_stages(model):
-        if place is None:
-            continue
-        if "checkpoint" in stage.get_params():
-            stage.set_params(checkpoint=str(place / f"{name}.checkpoint"))
-        if name == "model":
-            stage.set_params(callbacks=[HistoryWriter(place / HISTORY_FILE)])
+        if place is not None:
+            stage.set_params(callbacks=_callbacks(name, stage, place))
     return model
+
+
+def _callbacks(name: str, stage: StructuredEstimator, place: Path) -> list[Any]:
+    found: list[Any] = [HistoryWriter(place / HISTORY_FILE)] if name == MODEL else []
+    if "trainer" in stage.get_params():  # others cannot be resumed
+        found.append(Checkpoint(place / f"{name}.checkpoint"))
+    return found
 
 
 def evaluate_row(
@@ -165,16 +170,16 @@ def _epochs(stage: StructuredEstimator) -> dict[str, Any]:
 
 
 def named_stages(model: StructuredEstimator | Pipeline) -> list[tuple[str, StructuredEstimator]]:
-    """The estimators of a row with their names: "model", and before it "unary" where training is bifurcated."""
-    return list(model.steps) if isinstance(model, Pipeline) else [("model", model)]
+    """The estimators of a row with their names: "model", and before it "first" where training is bifurcated."""
+    return list(model.steps) if isinstance(model, Pipeline) else [(MODEL, model)]
 
 
 def _settings(stages: Iterable[tuple[str, StructuredEstimator]]) -> dict[str, Any]:
-    return {name: {"class": type(stage).__name__, **_plain(stage.get_params(deep=False))} for name, stage in stages}
+    return {name: {"class": type(stage).__name__, **_plain(stage.plain_params())} for name, stage in stages}
 
 
 def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    left_out = ("callbacks", "checkpoint", "checkpoint_every", "tensorboard", "verbose", "warm_start")
+    left_out = ("callbacks", "verbose", "warm_start")
     # An array is the class weights that come of the balance, which row.json has.
     kept = {k: v for k, v in parameters.items() if k not in left_out and not isinstance(v, np.ndarray)}
     return {k: list(v) if isinstance(v, tuple) else v for k, v in kept.items()}

@@ -14,10 +14,14 @@ from sklearn.pipeline import Pipeline
 
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.experiment.variants import BALANCE
-from neuralfactors.segmentation import LEARNING_RATES
 
-DECADES = {"C": 1.5, "learning_rate": 1.0}  # how far a search goes up and down from the present value
+# How far a search goes up and down from the present values of the unary and the interaction factor.
+DECADES = {
+    ("C", "interaction_C"): 1.5,
+    ("trainer__learning_rate", "trainer__interaction_learning_rate"): 1.0,
+}
 RANGES = {"t0": (0.1, 100.0), "drag": (0.01, 1.0)}  # drag is 1 − momentum
+DROPOUTS = ("unary__dropout", "interaction__dropout")
 WITH_MOMENTUM = ("sgd", "rmsprop")
 FINE = 0.1  # standard deviation of fine draws about the best coarse one, in lengths of the ranges
 
@@ -56,13 +60,15 @@ def dimensions(
     balance : float
         The present balance of classes.
     wanted : sequence of str
-        Names to search among those above and "dropout"; None: all but dropout. t₀ matters to the inverse schedule only,
+        Names to search among those above and dropout; None: all but dropout. t₀ matters to the inverse schedule only,
         momentum to optimisers that have it.
     """
     stage = model[-1] if isinstance(model, Pipeline) else model
-    known = stage.get_params(deep=False)
+    known = stage.plain_params()
+    if "interaction__hidden" not in known:
+        known = {name: value for name, value in known.items() if "interaction" not in name}
     found = [*_scaled(known), *_schedule(known), Dimension(BALANCE, 0.0, 1.0, balance)]
-    optional = [Dimension("dropout", 0.0, 0.5, known["dropout"])] if "dropout" in known else []
+    optional = [Dimension(name, 0.0, 0.5, known[name]) for name in DROPOUTS if name in known]
     if wanted is None:
         return found
     by_name = {dimension.name: dimension for dimension in (*found, *optional)}
@@ -74,22 +80,23 @@ def dimensions(
 
 def _scaled(known: Mapping[str, Any]) -> list[Dimension]:
     found = []
-    for name, decades in DECADES.items():
-        for full in (name, f"interaction_{name}"):
+    for (name, interaction), decades in DECADES.items():
+        for full in (name, interaction):
             if full in known:
                 centre = known[name] if known[full] is None else known[full]
-                centre = LEARNING_RATES[full] if centre == "auto" else centre
+                if not isinstance(centre, int | float):
+                    raise ValueError(f"{full} must be a number to search around, got {centre!r}")
                 found.append(Dimension(full, centre / 10**decades, centre * 10**decades, centre))
     return found
 
 
 def _schedule(known: Mapping[str, Any]) -> list[Dimension]:
-    found = [Dimension("t0", *RANGES["t0"], known["t0"])] if known.get("schedule") == "inverse" else []
-    if known.get("optimizer") in WITH_MOMENTUM:
-        for name in ("momentum", "interaction_momentum"):
-            if name in known:
-                now = known["momentum"] if known[name] is None else known[name]
-                found.append(Dimension(name, *RANGES["drag"], now, mirrored=True))
+    inverse = known.get("trainer__schedule") == "inverse"
+    found = [Dimension("trainer__t0", *RANGES["t0"], known["trainer__t0"])] if inverse else []
+    if known.get("trainer__optimizer") in WITH_MOMENTUM:
+        for name in ("trainer__momentum", "trainer__interaction_momentum"):
+            now = known["trainer__momentum"] if known[name] is None else known[name]
+            found.append(Dimension(name, *RANGES["drag"], now, mirrored=True))
     return found
 
 

@@ -86,9 +86,9 @@ def _validate(config: RunConfig, prepared: Prepared, folds: int) -> Scores:
 
 def _score(config: RunConfig, prepared: Prepared, train: LabelledGraphs, held: LabelledGraphs) -> Scores:
     row = config.rows[0]
-    model = build_row(row, config, prepared.describer.n_labels)
+    model = build_row(row, config, prepared.describer.n_labels, len(train.X))
     segmenter = Segmenter(estimator=model, balance=config.balance_of(row), random_state=config.seed)
-    follows = any(stage.get_params().get("keep") == "validation" for _, stage in named_stages(model))
+    follows = any(stage.get_params().get("trainer__keep") == "validation" for _, stage in named_stages(model))
     fit_row(segmenter, prepared.describer, train, held if follows else None)
     n_labels = prepared.describer.n_labels
     counts = np.zeros((n_labels, n_labels))

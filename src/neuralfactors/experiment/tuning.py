@@ -27,7 +27,7 @@ from neuralfactors.experiment.run import now, run_document
 from neuralfactors.experiment.settings import write_settings
 from neuralfactors.experiment.space import Plan, dimensions
 from neuralfactors.experiment.trials import Task, Trial, forget_prepared, run_trial
-from neuralfactors.experiment.variants import BALANCE
+from neuralfactors.experiment.variants import BALANCE, MANY_IMAGES
 from neuralfactors.files import read_records, write_records
 from neuralfactors.vision.parallel import map_items
 
@@ -91,7 +91,7 @@ def _go_on(folder: RunFolder, document: dict[str, Any], means: Means) -> Path:
 def plan_of(config: RunConfig, search: Search) -> Plan:
     """The trials of a search."""
     row = config.rows[0]
-    space = dimensions(build_row(row, config, n_labels=2), config.balance_of(row), search.names)
+    space = dimensions(build_row(row, config, n_labels=2, n_images=MANY_IMAGES), config.balance_of(row), search.names)
     return Plan(space, search.n_trials, config.seed)
 
 

@@ -9,26 +9,26 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, StructuredEstimator, UnaryClassifier
-from neuralfactors.estimators.base import PLACES
-from neuralfactors.segmentation import INTEGRATED, WITH_CNN
+from neuralfactors.segmentation import WITH_CNN, default_batch_size, default_parameters
+from neuralfactors.segmentation.files import STAGES
 
 N_LABELS = "n_labels"  # stands for the number of classes in the numbers of hidden units
 DAGGER = "int+lin-dagger"
 STATE_OF_THE_ART = "neural-factors"
 PRINTED = {"int†+lin": DAGGER, "neural factors": STATE_OF_THE_ART}  # names that folders spell otherwise
 ALL_ROWS = "*"  # stands for every row in settings
-ARCHITECTURE = ("unary_hidden", "interaction_hidden", "activation")  # of a row that names them, it is what makes it
-# Parameters that runs set themselves, that no file can hold, or that would let a file say where to write.
-FIXED = {"n_labels", "random_state", "verbose", "callbacks", "warm_start", "unary", "interaction", *PLACES}
+ARCHITECTURE = ("__hidden", "__activation")  # how parameters end that make a row, where it names them
+# Parameters that runs set themselves, or that no file can hold.
+FIXED = {"n_labels", "random_state", "verbose", "callbacks", "warm_start"}
+MANY_IMAGES = 1000  # where a row is built before its images are known: enough for what rows with many have
 BALANCE = "balance"  # of the Segmenter, among the parameters of a row
+FIRST, MODEL = STAGES  # names of the stages of a row; only bifurcated training has the first
 
-LOGISTIC: dict[str, Any] = {
-    "hidden": (), "C": 100.0, "learning_rate": 0.01, "max_iter": 50, "batch_size": "auto", "keep": "last",
-}  # fmt: skip
-LINEAR: dict[str, Any] = {**INTEGRATED, "unary_hidden": (), "interaction_hidden": ()}
+LOGISTIC: dict[str, Any] = {"C": 100.0, "max_iter": 50, "trainer__learning_rate": 0.01, "trainer__keep": "last"}
 DEEP: dict[str, Any] = {
-    **INTEGRATED, "unary_hidden": (256,) * 3, "interaction_hidden": (512,) * 3, "activation": "relu",
-    "learning_rate": 0.003, "interaction_learning_rate": 0.001,
+    "unary__hidden": (256,) * 3, "interaction__hidden": (512,) * 3,
+    "unary__activation": "relu", "interaction__activation": "relu",
+    "trainer__learning_rate": 0.003, "trainer__interaction_learning_rate": 0.001,
 }  # fmt: skip
 
 
@@ -37,7 +37,7 @@ class Variant:
     """One row: an estimator and, where training is bifurcated, the logistic regression whose outputs it sees."""
 
     estimator: type[StructuredEstimator]
-    parameters: Mapping[str, Any]
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     bifurcated: bool = False
     note: str = field(default="", compare=False)
     balance: float | None = None  # how much rare classes count, where the settings do not say
@@ -45,54 +45,71 @@ class Variant:
     @property
     def changeable(self) -> dict[str, Any]:
         """What settings may change, with the estimators' own defaults."""
-        first = UnaryClassifier().get_params() if self.bifurcated else {}
-        known = {**self.estimator().get_params(), **{f"unary__{name}": value for name, value in first.items()}}
-        found = {name: value for name, value in known.items() if name.removeprefix("unary__") not in FIXED}
+        first = UnaryClassifier().plain_params() if self.bifurcated else {}
+        known = {**self.estimator().plain_params(), **{f"{FIRST}__{name}": value for name, value in first.items()}}
+        found = {name: value for name, value in known.items() if name.removeprefix(f"{FIRST}__") not in FIXED}
         return {**found, BALANCE: 0.0}
 
     def build(
-        self, n_labels: int, changes: Mapping[str, Any] | None = None, *, cnn: bool = False
+        self, n_labels: int, n_images: int, changes: Mapping[str, Any] | None = None, *, cnn: bool = False
     ) -> StructuredEstimator | Pipeline:
-        """The estimator of this row, or the pipeline, not yet fitted; `cnn` says whether it will see CNN features.
+        """The estimator of this row, or the pipeline, not yet fitted.
 
-        `changes` replace parameters of the estimator; those that begin with ``unary__`` are for the regression.
+        Parameters
+        ----------
+        n_labels : int
+        n_images : int
+            How many it will learn from.
+        changes : mapping, default=None
+            Replace parameters of the estimator; those that begin with ``first__`` are for the regression.
+        cnn : bool, default=False
+            Whether it will see CNN features.
         """
         changes = dict(changes or {})
-        first = {key.removeprefix("unary__"): changes.pop(key) for key in list(changes) if key.startswith("unary__")}
-        integrated = self.estimator is StructuralSVM and not self.bifurcated
-        own = {name: self.parameters[name] for name in ARCHITECTURE if name in self.parameters}
-        parameters = {**self.parameters, **(WITH_CNN if cnn and integrated else {}), **own, **changes}
-        for name in ("unary_hidden", "interaction_hidden"):
+        prefix = f"{FIRST}__"
+        first = {key.removeprefix(prefix): changes.pop(key) for key in list(changes) if key.startswith(prefix)}
+        parameters = self._parameters(n_images, changes, cnn=cnn)
+        for name in ("unary__hidden", "interaction__hidden"):
             if name in parameters:
                 parameters[name] = tuple(n_labels if n == N_LABELS else n for n in parameters[name])
         estimator = self.estimator().set_params(**parameters)
         if not self.bifurcated:
             return estimator
-        regression = UnaryClassifier().set_params(**{**LOGISTIC, **first})
-        return Pipeline([("unary", regression), ("model", estimator)])
+        regression = UnaryClassifier().set_params(**_logistic(n_images, first))
+        return Pipeline([(FIRST, regression), (MODEL, estimator)])
+
+    def _parameters(self, n_images: int, changes: dict[str, Any], *, cnn: bool) -> dict[str, Any]:
+        if self.estimator is UnaryClassifier:
+            return _logistic(n_images, {**self.parameters, **changes})
+        if self.estimator is not StructuralSVM:
+            return {**self.parameters, **changes}
+        own = {name: value for name, value in self.parameters.items() if name.endswith(ARCHITECTURE)}
+        layers = WITH_CNN if cnn and not self.bifurcated else {}
+        return default_parameters(n_images, {**self.parameters, **layers, **own, **changes}, cnn=cnn)
+
+
+def _logistic(n_images: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+    return {**LOGISTIC, "batch_size": default_batch_size(n_images), **changes}
 
 
 VARIANTS: dict[str, Variant] = {
-    "unary": Variant(UnaryClassifier, LOGISTIC, note="logistic regression, every region by itself"),
+    "unary": Variant(UnaryClassifier, note="logistic regression, every region by itself"),
     "CP": Variant(CuttingPlaneSVM, {"C": 10.0, "max_iter": 40, "tol": 1e-3}, True, "linear factors, cutting planes"),
-    "SGD": Variant(StructuralSVM, LINEAR, True, "linear factors, subgradient descent"),
-    "int+lin": Variant(
-        StructuralSVM, {**INTEGRATED, "interaction_hidden": ()}, note="neural unary, linear interaction"
+    "SGD": Variant(
+        StructuralSVM, {"unary__hidden": (), "interaction__hidden": ()}, True, "linear factors, subgradient descent"
     ),
-    "bif+nrl": Variant(StructuralSVM, {**INTEGRATED, "unary_hidden": ()}, True, "neural interaction, bifurcated"),
-    "int+nrl": Variant(StructuralSVM, INTEGRATED, note="neural unary and interaction, trained together"),
+    "int+lin": Variant(StructuralSVM, {"interaction__hidden": ()}, note="neural unary, linear interaction"),
+    "bif+nrl": Variant(StructuralSVM, {"unary__hidden": ()}, True, "neural interaction, bifurcated"),
+    "int+nrl": Variant(StructuralSVM, note="neural unary and interaction, trained together"),
     DAGGER: Variant(
         StructuralSVM,
-        {**INTEGRATED, "unary_hidden": (N_LABELS,), "interaction_hidden": ()},
+        {"unary__hidden": (N_LABELS,), "interaction__hidden": ()},
         note="one hidden unit a class, linear interaction",
     ),
     "3-layer": Variant(StructuralSVM, DEEP, note="three hidden layers each"),
     # The paper's second setting, for CNN features: one image a step, classes balanced.
     STATE_OF_THE_ART: Variant(
-        StructuralSVM,
-        {**INTEGRATED, "batch_size": 1},
-        note="as int+nrl, one image a step, classes balanced",
-        balance=1.0,
+        StructuralSVM, {"batch_size": 1}, note="as int+nrl, one image a step, classes balanced", balance=1.0
     ),
 }
 ROWS = tuple(row for row in VARIANTS if row != STATE_OF_THE_ART)  # those of the paper's tables I to III

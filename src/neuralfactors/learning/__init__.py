@@ -1,5 +1,7 @@
 """Learning: potentials in, parameters out. Knows no images and no files."""
 
+from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.losses import LossReport, StructuredHingeLoss, StructuredPerceptronLoss
+from neuralfactors.learning.subgradient import Subgradient
 
-__all__ = ["LossReport", "StructuredHingeLoss", "StructuredPerceptronLoss"]
+__all__ = ["Decoder", "LossReport", "StructuredHingeLoss", "StructuredPerceptronLoss", "Subgradient"]

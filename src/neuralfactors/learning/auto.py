@@ -58,19 +58,21 @@ def resolve(settings: Settings, samples: Samples, known: Mapping[str, Any] | Non
             return value
         return known[name] if known and name in known else rule(*arguments)
 
+    trainer = settings.trainer
     size = choose("batch_size", settings.batch_size, auto_batch_size, len(samples))
     max_iter = choose("max_iter", settings.max_iter, auto_max_iter, samples, size)
     Cs, rates = [], []
     for prefix, C, rate, n_hidden, momentum in zip(
-        PREFIXES, settings.C, settings.learning_rate, settings.n_hidden, settings.momentum, strict=True
+        PREFIXES, settings.C, trainer.learning_rates, settings.n_hidden, trainer.momenta, strict=True
     ):
         Cs.append(choose(f"{prefix}C", C, auto_C, samples))
-        how = (settings.optimizer, n_hidden, Cs[-1], momentum)
+        how = (trainer.optimizer, n_hidden, Cs[-1], momentum)
         rates.append(choose(f"{prefix}learning_rate", rate, auto_learning_rate, *how))
-    return replace(settings, C=tuple(Cs), learning_rate=tuple(rates), batch_size=size, max_iter=max_iter)
+    trainer = replace(trainer, learning_rate=rates[0], interaction_learning_rate=rates[1])
+    return replace(settings, trainer=trainer, C=tuple(Cs), batch_size=size, max_iter=max_iter)
 
 
 def by_name(settings: Settings) -> dict[str, Any]:
     """The settings that may have been "auto", by the names of the parameters, which are `CHOSEN`."""
-    values = (*settings.C, *settings.learning_rate, settings.batch_size, settings.max_iter)
+    values = (*settings.C, *settings.trainer.learning_rates, settings.batch_size, settings.max_iter)
     return dict(zip(CHOSEN, values, strict=True))

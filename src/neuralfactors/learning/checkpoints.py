@@ -40,14 +40,11 @@ def training_state(descent: Descent) -> tuple[dict[str, Any], dict[str, Tensor]]
 @torch.no_grad()
 def restore_training(descent: Descent, document: dict[str, Any], tensors: dict[str, Tensor]) -> None:
     """Put a `training_state` back into a descent made with the same model and settings."""
-    buffers = list(zip(descent.iterates.buffers, descent.iterates.best_buffers, strict=True))
-    if buffers and "buffer.0" not in tensors:
-        raise ValueError("the checkpoint is of a version that left out the buffers of the model: start the run afresh")
     descent.progress = Progress(**document["progress"])
     for k, (parameter, best) in enumerate(zip(descent.parameters, descent.iterates.best_values, strict=True)):
         parameter.copy_(tensors[f"parameter.{k}"])
         best.copy_(tensors[f"best.{k}"])
-    for k, (buffer, best) in enumerate(buffers):
+    for k, (buffer, best) in enumerate(zip(descent.iterates.buffers, descent.iterates.best_buffers, strict=True)):
         buffer.copy_(tensors[f"buffer.{k}"])
         best.copy_(tensors[f"best_buffer.{k}"])
     if descent.iterates.average is not None:

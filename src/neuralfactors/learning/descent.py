@@ -64,30 +64,28 @@ class Descent:
         self.ranks = Ranks.current()
         self.groups = self._parameter_groups()
         self.parameters = [parameter for group in self.groups for parameter in group["params"]]
-        self.optimizer = make_optimizer(settings.optimizer, [dict(group) for group in self.groups])
-        self.iterates = Iterates(model, self.parameters, settings.averaging)
+        self.optimizer = make_optimizer(settings.trainer.optimizer, [dict(group) for group in self.groups])
+        self.iterates = Iterates(model, self.parameters, settings.trainer.averaging)
         self.progress = Progress()
         self.reached: tuple[float, float] | None = None  # last loss of a trained iterate, and that of constant scores
         self.untrained: float | None = None  # objective at the start, where it is known
         self.workspace = Workspace()
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
-        groups = []
+        groups, trainer = [], self.settings.trainer
         for k, part in enumerate(PARTS):
             factor = getattr(self.model, part)
             params = [] if factor is None else [p for p in factor.parameters() if p.requires_grad]
             if params:
-                s = self.settings
-                groups.append(
-                    {"params": params, "lr": s.learning_rate[k], "momentum": s.momentum[k], "C": s.C[k], "part": part}
-                )
+                own = {"lr": trainer.learning_rates[k], "momentum": trainer.momenta[k], "C": self.settings.C[k]}
+                groups.append({"params": params, **own, "part": part})
         return groups
 
     def serves(self, settings: Settings) -> bool:
         """Whether the state of the optimiser, and the average, are what `settings` need."""
 
         def kept(s: Settings) -> tuple[Any, ...]:
-            return s.optimizer, s.averaging, [value > 0 for value in s.momentum]
+            return s.trainer.optimizer, s.trainer.averaging, [value > 0 for value in s.trainer.momenta]
 
         return kept(settings) == kept(self.settings)
 
@@ -190,7 +188,8 @@ class Descent:
             if parameter.grad is None:
                 parameter.grad = torch.zeros_like(parameter)
         self.ranks.sum_([parameter.grad for parameter in self.parameters if parameter.grad is not None])
-        factor = learning_rate_factor(self.settings.schedule, t, self.settings.t0, self.settings.max_iter)
+        trainer = self.settings.trainer
+        factor = learning_rate_factor(trainer.schedule, t, trainer.t0, self.settings.max_iter)
         for group, running in zip(self.groups, self.optimizer.param_groups, strict=True):
             running["lr"] = group["lr"] * factor
             for parameter in group["params"]:
@@ -218,7 +217,7 @@ class Descent:
 
     def finish(self) -> None:
         """Put the average, the best or the last iterate into the model, whichever the settings ask for."""
-        if self.settings.keep == "validation" or self._by_objective:
+        if self.settings.trainer.keep == "validation" or self._by_objective:
             self.iterates.show_best()
         else:
             self.iterates.show_average()
@@ -226,7 +225,7 @@ class Descent:
     @property
     def _by_objective(self) -> bool:
         """Whether the best iterate by the objective is kept; an average of all takes its place."""
-        return self.settings.keep == "objective" and self.iterates.average is None
+        return self.settings.trainer.keep == "objective" and self.iterates.average is None
 
     @contextmanager
     def _seeded(self) -> Iterator[None]:
@@ -307,10 +306,10 @@ class Descent:
     def _judge(self, record: Record, start: list[Tensor] | None) -> None:
         if start is not None and self.epoch == 1:
             return  # the parameters that training began with are none of its iterates
-        by_validation = self.settings.keep == "validation" and record["accuracy"] is not None
+        by_validation = self.settings.trainer.keep == "validation" and record["accuracy"] is not None
         value = -record["accuracy"] if by_validation else record["objective"]
         best = self.progress.best
-        margin = 0.0 if best is None else self.settings.tol * abs(best)
+        margin = 0.0 if best is None else self.settings.trainer.tol * abs(best)
         if best is None or value < best - margin:
             self.progress.best_epoch = self.epoch
         if best is None or value < best:
@@ -321,7 +320,7 @@ class Descent:
                 self.iterates.remember(self.parameters if start is None else start)
 
     def _stale(self) -> bool:
-        patience = self.settings.patience
+        patience = self.settings.trainer.patience
         return patience is not None and self.epoch - self.progress.best_epoch >= patience
 
     def _agree(self, stop: bool) -> bool:

@@ -17,9 +17,9 @@ def block_frank_wolfe(
     C: float,
     tol: float,
     max_iter: int,
-    seed: int = 0,
-    check_every: int = 5,
-    corrective: bool = True,
+    seed: int,
+    check_every: int,
+    corrective: bool,
     callbacks: Sequence[Callback] = (),
 ) -> ConvexRun:
     """Minimise by passes over the samples in random order, until the duality gap is at most the share `tol`.

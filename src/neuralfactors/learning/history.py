@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Sequence
+from importlib.util import find_spec
 from typing import Any
 
 from neuralfactors.learning.step import Totals
@@ -63,23 +65,33 @@ class ProgressBar:
 
 
 class TensorBoard:
-    """Callback that writes the numbers of every record to a TensorBoard log in `folder`."""
+    """Callback that writes the numbers of every record to a TensorBoard log.
 
-    def __init__(self, folder: str) -> None:
-        try:
-            from torch.utils.tensorboard import SummaryWriter
-        except ImportError as error:
-            raise ImportError("tensorboard must be installed to write its logs: pip install tensorboard") from error
-        self.writer = SummaryWriter(folder)
+    Parameters
+    ----------
+    folder : path
+    """
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        if find_spec("tensorboard") is None:
+            raise ImportError("tensorboard must be installed to write its logs: pip install tensorboard")
+        self.folder = os.fspath(folder)
+        self.writer: Any = None  # made for the first record, so that estimators with this callback can be copied
 
     def __call__(self, record: Record) -> None:
         """Write the numbers of `record` at its epoch."""
+        if self.writer is None:
+            from torch.utils.tensorboard import SummaryWriter
+
+            self.writer = SummaryWriter(self.folder)
         for name, value in _flatten(record):
             self.writer.add_scalar(name, value, record["epoch"])
 
     def close(self) -> None:
         """Flush the log to disk."""
-        self.writer.close()
+        if self.writer is not None:
+            self.writer.close()
+            self.writer = None
 
 
 def tell(callbacks: Sequence[Callback], record: Record) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -12,6 +13,7 @@ from torch import Tensor, nn
 from neuralfactors.learning.decode import Decoded, Decoder, clamp_labelled
 from neuralfactors.potentials import Potentials, hamming, loss_augment, node_costs
 
+T = TypeVar("T")
 AUTO = "auto"  # a parameter that is to be chosen when the training data are known; see `neuralfactors.learning.auto`
 
 
@@ -88,17 +90,15 @@ class StructuredHingeLoss(nn.Module):
 
     Parameters
     ----------
-    method : str
-        Inference method, as in `neuralfactors.inference.solve`.
-    class_weight : array of shape (L,)
+    decoder : Decoder, default=None
+        How to find the prediction that violates the margin most; None: `Decoder()`.
+    class_weight : array of shape (L,), default=None
         η: what a wrong label costs, by true class. None: 1.
-    void : str
+    void : "complete" or "drop", default="complete"
         What becomes of nodes labelled −1, which carry no loss. "complete": inference labels them as best fits the
         others. "drop": they and the edges that touch them take no part.
-    reduction : str
-        "mean" or "sum" over the graphs, or "none" for one value a graph.
-    tol, max_iter, n_threads, random_state
-        Passed to inference.
+    reduction : "mean", "sum" or "none", default="mean"
+        Over the graphs; "none" gives one value a graph.
 
     Attributes
     ----------
@@ -118,21 +118,17 @@ class StructuredHingeLoss(nn.Module):
 
     def __init__(
         self,
-        method: str = "auto",
+        decoder: Decoder | None = None,
         *,
         class_weight: ArrayLike | Tensor | None = None,
         void: str = "complete",
         reduction: str = "mean",
-        tol: float = 1e-4,
-        max_iter: int | None = None,
-        n_threads: int | None = None,
-        random_state: int = 0,
     ) -> None:
         super().__init__()
         check_option("void", void, ("drop", "complete"))
         check_option("reduction", reduction, ("mean", "sum", "none"))
         self._refuse_weight("class_weight", class_weight)
-        self.decoder = Decoder(method, tol, max_iter, n_threads, random_state)
+        self.decoder = check_part("decoder", Decoder() if decoder is None else decoder, Decoder)
         self.void = void
         self.reduction = reduction
         self.class_weight: Tensor | None
@@ -237,6 +233,13 @@ def check_positive(name: str, value: object) -> None:
     number = value if isinstance(value, (int, float, np.integer, np.floating)) else 0
     if value != AUTO and not 0 < number < float("inf"):
         raise ValueError(f'{name} must be positive and finite, or "auto", got {value!r}')
+
+
+def check_part(name: str, value: Any, kind: type[T]) -> T:
+    """`value`, refused unless it is a `kind`."""
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} must be None or a {kind.__name__}, got {value!r}")
+    return value
 
 
 def check_option(name: str, value: str, options: tuple[str, ...]) -> None:

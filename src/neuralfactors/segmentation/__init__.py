@@ -1,15 +1,14 @@
 """Segmentation: labelled pictures in, a model out; pictures in, label maps out."""
 
+from neuralfactors.segmentation.defaults import WITH_CNN, default_balance, default_batch_size, default_parameters
 from neuralfactors.segmentation.describer import Describer
 from neuralfactors.segmentation.evaluation import Evaluation, evaluate, mean_interaction
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.graphs import LabelledGraphs
 from neuralfactors.segmentation.samples import ArraySample, LabelledImage
-from neuralfactors.segmentation.segmenter import INTEGRATED, LEARNING_RATES, WITH_CNN, Segmenter, default_balance
+from neuralfactors.segmentation.segmenter import Segmenter
 
 __all__ = [
-    "INTEGRATED",
-    "LEARNING_RATES",
     "WITH_CNN",
     "ArraySample",
     "Describer",
@@ -19,6 +18,8 @@ __all__ = [
     "LabelledImage",
     "Segmenter",
     "default_balance",
+    "default_batch_size",
+    "default_parameters",
     "evaluate",
     "mean_interaction",
 ]

@@ -19,7 +19,7 @@ State = tuple[dict[str, Any], dict[str, Tensor]]  # a document for JSON, and ten
 StrPath = str | os.PathLike[str]
 
 KIND = "Segmenter"  # what its file calls itself
-FEATURES, STAGES = "features", ("unary", "model")  # the parts of the file; bifurcated training has both stages
+FEATURES, STAGES = "features", ("first", "model")  # the parts of the file; bifurcated training has both stages
 LEARNT = "features_sha256"  # the digest of words and scaling, which may be in another folder
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from neuralfactors.graph import Graph
 from neuralfactors.inference import solve
 from neuralfactors.metrics import Scores
 from neuralfactors.potentials import Potentials
+from neuralfactors.segmentation.defaults import WITH_CNN, default_balance, default_parameters
 from neuralfactors.segmentation.describer import Describer
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.files import load_parts, save_parts
@@ -29,28 +29,6 @@ from neuralfactors.segmentation.samples import Dataset, to_samples, with_mirrore
 from neuralfactors.vision import FeatureSettings, ImageGraph
 
 Picture = NDArray[np.uint8] | str | os.PathLike[str]
-
-# Chosen on images held out of the training images of MSRC-21 and KITTI; `neuralfactors train` uses them too.
-INTEGRATED: dict[str, Any] = {
-    "C": 100.0, "learning_rate": "auto", "interaction_learning_rate": "auto", "pretrain": "auto", "max_iter": 25,
-    "batch_size": "auto", "keep": "last", "void": "complete",
-}  # fmt: skip
-# CNN features tell the training images' classes apart without any context. Dropout makes the unary factor as unsure of
-# them as it will be of new images, so that interactions learn to help where help is needed: without it they do not.
-WITH_CNN: dict[str, Any] = {
-    "C": 3.0, "learning_rate": 0.001, "interaction_learning_rate": 0.001, "interaction_hidden": (64,),
-    "activation": "relu", "dropout": 0.5, "max_iter": 16, "void": "drop",
-}  # fmt: skip
-CNN_BALANCE = 0.5
-MAX_BATCH, STEPS = 12, 20  # "auto": so many images a step at most, and where there are few, so many steps an epoch
-FEW_IMAGES, FIRST_STEPS = 50, 300  # "auto": with fewer images, or CNN features, so many first steps are unary
-# "auto": interactions learn slower, since most pairs of classes have few edges to learn from; few images, slower still.
-LEARNING_RATES, RATE_OF_FEW = {"learning_rate": 0.01, "interaction_learning_rate": 0.003}, 0.001
-
-
-def default_balance(features: str) -> float:
-    """How much rare classes count where nobody says: "bow" leaves nothing to spare for them, a network does."""
-    return 0.0 if features == "bow" else CNN_BALANCE
 
 
 class Segmenter(BaseEstimator):
@@ -62,12 +40,9 @@ class Segmenter(BaseEstimator):
         What describes a region: bags of words, a network's feature maps (needs the extra ``cnn``), or both.
     estimator : estimator or Pipeline
         What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
-        training. None: a `StructuralSVM` with neural factors, trained as a whole. ``batch_size="auto"`` in it stands
-        for 12 images a step, or fewer where that leaves less than 20 steps an epoch; ``pretrain="auto"``, for as
-        many epochs as make 300 steps, where there are fewer than 50 images or CNN features, else for none;
-        ``learning_rate="auto"`` and ``interaction_learning_rate="auto"``, for 0.01 and 0.003, or 0.001 where there
-        are fewer than 50 images. Its `n_labels`, `verbose` and, unless that is None here, `random_state` are replaced
-        by those of the segmenter.
+        training. None: a `StructuralSVM` with neural factors, trained as a whole, with the numbers that
+        `neuralfactors.segmentation.default_parameters` has for so many images. Its `n_labels`, `verbose` and, unless
+        that is None here, `random_state` are replaced by those of the segmenter.
     balance : float
         How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN features.
     mirror : bool
@@ -169,7 +144,9 @@ class Segmenter(BaseEstimator):
         stages = self._new_stages(describer, weight, len(X))
         for number, stage in enumerate(stages):
             judged = (
-                {} if validation is None or "keep" not in stage.get_params() else {"validation": (held, validation.Y)}
+                {}
+                if validation is None or "trainer" not in stage.get_params()
+                else {"validation": (held, validation.Y)}
             )
             stage.fit(X, train.Y, **judged)
             if number + 1 < len(stages):
@@ -285,8 +262,11 @@ class Segmenter(BaseEstimator):
     def _new_stages(
         self, describer: Describer, class_weight: NDArray[np.float64] | None, n_images: int
     ) -> list[StructuredEstimator]:
-        default = {**INTEGRATED, **(WITH_CNN if describer.builder.settings.uses_cnn else {})}
-        model = StructuralSVM(**default) if self.estimator is None else clone(self.estimator)
+        if self.estimator is None:
+            cnn = describer.builder.settings.uses_cnn
+            model = StructuralSVM().set_params(**default_parameters(n_images, WITH_CNN if cnn else {}, cnn=cnn))
+        else:
+            model = clone(self.estimator)
         stages = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
         if len(stages) > 2 or not all(isinstance(stage, StructuredEstimator) for stage in stages):
             raise ValueError(f"estimator must be one of neuralfactors, or a Pipeline of two of them, got {model!r}")
@@ -297,15 +277,6 @@ class Segmenter(BaseEstimator):
                 common["random_state"] = self.random_state
             if known.get("class_weight") is None:
                 common["class_weight"] = class_weight
-            size = known.get("batch_size") or n_images
-            if size == "auto":
-                common["batch_size"] = size = min(MAX_BATCH, max(1, round(n_images / STEPS)))
-            if known.get("pretrain") == "auto":
-                wanted = n_images < FEW_IMAGES or describer.builder.settings.uses_cnn
-                common["pretrain"] = math.ceil(FIRST_STEPS / math.ceil(n_images / size)) if wanted else 0
-            for name, rate in LEARNING_RATES.items():
-                if known.get(name) == "auto":
-                    common[name] = RATE_OF_FEW if n_images < FEW_IMAGES else rate
             stage.set_params(**{name: value for name, value in common.items() if name in known})
         return stages
 

@@ -1,0 +1,64 @@
+"""Validation data, given or held out: they decide what is kept, and are refused where they cannot judge."""
+
+import numpy as np
+import pytest
+from learners import make
+
+from neuralfactors.datasets.chains import make_chains
+from neuralfactors.estimators import StructuralSVM
+from neuralfactors.estimators.validation import hold_out
+from neuralfactors.graph import Graph
+
+FAST = {"C": 100.0, "trainer__learning_rate": 0.02, "max_iter": 8}
+
+
+@pytest.fixture(scope="module")
+def chains():
+    return make_chains(30, 6, 3, noise=0.7)
+
+
+def test_validation_decides_what_is_kept(chains):
+    X, Y = chains
+    svm = make(StructuralSVM, (), (), trainer__keep="validation", **FAST).fit(
+        X[:20], Y[:20], validation=(X[20:], Y[20:])
+    )
+    accuracies = [record["accuracy"] for record in svm.history_]
+    assert svm.score(X[20:], Y[20:]) == max(accuracies)
+    held = make(
+        StructuralSVM,
+        (),
+        (),
+        trainer__keep="validation",
+        trainer__validation_fraction=0.3,
+        trainer__patience=2,
+        trainer__tol=0.5,
+        **FAST,
+    ).fit(X, Y)
+    assert len(held.history_) == 3
+
+
+def test_bad_validation_data_are_refused_before_training(chains):
+    X, Y = chains
+    epochs = []
+    svm = make(StructuralSVM, (), (), callbacks=[epochs.append], **FAST)
+    cases = [
+        (X, r"validation must be a pair \(X, Y\) of graphs and labels, got list"),
+        (([], []), "validation data: X must hold at least one Graph, got none"),
+        ((X, Y[:-1]), "validation data: Y needs one label vector per graph: expected 30, got 29"),
+        ((X, [np.full(6, -1)] * 30), "validation data: Y must label at least one node, but all nodes are void"),
+        (([Graph(np.ones((2, 2)))], [[0, 1]]), "validation data have 2 node features, but X has 3"),
+        (([Graph(np.ones((2, 3)), [[0, 1]], [[1.0]])], [[0, 1]]), "validation data have 1 edge features, but X has 0"),
+    ]
+    for validation, message in cases:
+        with pytest.raises(ValueError, match=message):
+            svm.fit(X, Y, validation=validation)
+    assert not epochs
+
+
+def test_what_is_held_out_is_not_learnt_from(chains):
+    X, Y = chains
+    (kept, _), (held, labels) = hold_out(X, Y, 0.2, seed=3)
+    assert (len(kept), len(held)) == (24, 6)
+    assert {id(graph) for graph in [*kept, *held]} == {id(graph) for graph in X}
+    places = [next(n for n, graph in enumerate(X) if graph is one) for one in held]
+    assert all(label is Y[n] for n, label in zip(places, labels, strict=True))
