@@ -276,7 +276,7 @@ def test_method_by_its_printed_name(call, scenes, cache, tmp_path):
     result = call("train", scenes, "--out", tmp_path / "run", "--method", "int†+lin", *options)
     assert result.code == 0, result.err
     settings = json.loads((tmp_path / "run/rows/int+lin-dagger/row.json").read_text())["settings"]
-    assert settings["model"]["unary_hidden"] == [7]
+    assert settings["model"]["unary__hidden"] == [7]
     maps = call("predict", tmp_path / "run", scenes / "images", "--out", tmp_path / "maps", "--row", "int†+lin")
     assert maps.code == 0, maps.err
 

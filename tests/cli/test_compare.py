@@ -204,11 +204,11 @@ def test_compare_refuses_images_that_leave_nothing_to_evaluate(call, copied_scen
         ('{"format": 99, "rows": {}}', "has format 99, newer than 1"),
         ('{"format": 1, "rows": {"SGD": 3}}', 'must hold "rows", a mapping from a row to its parameters'),
         ('{"format": 1, "rows": {"magic": {}}}', "method must be one of"),
-        ('{"format": 1, "rows": {"CP": {"learning_rate": 1}}}', "row 'CP' has no parameter 'learning_rate'; it has C"),
+        ('{"format": 1, "rows": {"CP": {"speed": 1}}}', "row 'CP' has no parameter 'speed'; it has C"),
         ('{"format": 1, "rows": {"SGD": {"balance": 2}}}', "balance of row 'SGD' must be between 0 and 1, got 2"),
         (
-            '{"format": 1, "rows": {"int+nrl": {"unary_hidden": 256}}}',
-            "unary_hidden of row 'int+nrl' must be a list",
+            '{"format": 1, "rows": {"int+nrl": {"unary__hidden": 256}}}',
+            "unary__hidden of row 'int+nrl' must be a list",
         ),
     ],
 )
@@ -292,7 +292,7 @@ def test_killed_search_goes_on_to_the_same_settings(call, scenes, cache, tuned, 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--search", "C,colour"), "search must name some of C, interaction_C, learning_rate"),
+        (("--search", "C,colour"), "search must name some of C, interaction_C, trainer__learning_rate"),
         (("--folds", "1"), "folds must be at least 2"),
         (("--folds", "50"), "folds must be at most the number of training images, 7"),
         (("--holdout", "7"), "holdout must leave an image to learn from: of 7, got 7"),
