@@ -20,7 +20,7 @@ from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
 from neuralfactors.files import FileFormatError
 from neuralfactors.persistence import load_model, save_model
 from neuralfactors.segmentation import WITH_CNN, ArraySample, Segmenter, default_parameters, evaluate
-from neuralfactors.vision import FeatureSettings
+from neuralfactors.vision import CNNSettings, FeatureSettings
 
 # Most models here are trained for an epoch or two: what they learn is not what is tested.
 pytestmark = pytest.mark.filterwarnings("ignore:.*training ended with")
@@ -176,7 +176,7 @@ def test_folder_and_arrays_are_the_same_to_it(scenes, tmp_path):
 
 
 def test_own_network(scenes):
-    settings = FeatureSettings(features="bow+cnn", n_regions=30, cnn_maps=2)
+    settings = FeatureSettings(features="bow+cnn", n_regions=30, cnn=CNNSettings(maps=2))
     segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=2), backbone=Pyramid()).fit(scenes[:3])
     assert segmenter.stages_[0].n_node_features_ > 90
     assert segmenter.predict(scenes[4][0]).shape == (48, 64)
@@ -213,7 +213,7 @@ def test_own_factors_are_given_again(scenes, tmp_path, estimator, given):
 
 
 def test_own_network_is_known_again(scenes, tmp_path):
-    settings = FeatureSettings(features="cnn", n_regions=30, cnn_maps=2)
+    settings = FeatureSettings(features="cnn", n_regions=30, cnn=CNNSettings(maps=2))
     estimator = UnaryClassifier(max_iter=1)
     segmenter = Segmenter(settings, estimator=estimator, backbone=Pyramid()).fit(scenes[:3])
     segmenter.save(tmp_path)
@@ -228,7 +228,7 @@ def test_own_network_is_known_again(scenes, tmp_path):
 
 
 def test_a_named_network_is_not_replaced(scenes, tmp_path):
-    settings = FeatureSettings(features="cnn", n_regions=30, cnn_maps=2)
+    settings = FeatureSettings(features="cnn", n_regions=30, cnn=CNNSettings(maps=2))
     segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), backbone=Pyramid()).fit(scenes[:3])
     segmenter.describer_.builder.backbone = None  # as if the settings' own had been used
     segmenter.save(tmp_path)
@@ -237,7 +237,7 @@ def test_a_named_network_is_not_replaced(scenes, tmp_path):
 
 
 def test_files_older_than_portraits_of_networks(scenes, tmp_path):
-    settings = FeatureSettings(features="cnn", n_regions=30, cnn_maps=2)
+    settings = FeatureSettings(features="cnn", n_regions=30, cnn=CNNSettings(maps=2))
     segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), backbone=Pyramid()).fit(scenes[:3])
     segmenter.save(tmp_path)
     document, tensors = load_model(tmp_path)
@@ -279,7 +279,7 @@ def test_auto_means_the_same_within_a_segmenter():
 )
 def test_balance(features, balance, expected):
     scenes = make_scenes(2, shape=(48, 64))
-    settings = FeatureSettings(features, n_regions=30, cnn_maps=1)
+    settings = FeatureSettings(features, n_regions=30, cnn=CNNSettings(maps=1))
     segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), balance=balance, backbone=Pyramid())
     weight = segmenter.fit(scenes).stages_[0].class_weight
     train = segmenter.describer_.describe([ArraySample("", *scene) for scene in scenes])

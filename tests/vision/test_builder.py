@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from pictures import Pyramid, smooth_picture
 
-from neuralfactors.vision import FeatureBuilder, FeatureSettings, features
+from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings, features
 from neuralfactors.vision import builder as builder_module
 from neuralfactors.vision.descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision.layout import region_edges, region_medians
@@ -99,7 +99,7 @@ def test_the_second_setting():
 
 
 def test_cnn_features_alone():
-    settings = FeatureSettings(**SMALL.to_dict() | {"features": "cnn", "cnn_maps": 1, "surroundings": ()})
+    settings = FeatureSettings(**SMALL.to_dict() | {"features": "cnn", "cnn": {"maps": 1, "surroundings": ()}})
     built = FeatureBuilder(settings, backbone=Pyramid()).fit(IMAGES).transform(IMAGES[0])
     assert built.graph.node_features.shape[1] == 10
     assert built.graph.edge_features.shape[1] == 2 * (4 + 3) + 2 + 2
@@ -199,7 +199,7 @@ def test_settings_that_do_not_matter_change_nothing_in_the_cache(tmp_path, monke
     counted = Counted(monkeypatch)
     builder = FeatureBuilder(SMALL, cache=tmp_path).fit(IMAGES)
     builder.transform_many(IMAGES)
-    deaf = FeatureSettings(**SMALL.to_dict() | {"cnn_mirror": False, "surroundings": ()})  # words need no network
+    deaf = FeatureSettings(**SMALL.to_dict() | {"cnn": {"mirror": False, "surroundings": ()}})  # words need no network
     FeatureBuilder(deaf, cache=tmp_path).fit(IMAGES).transform_many(IMAGES)
     assert counted.calls == len(IMAGES)
     monkeypatch.setattr(builder_module, "learn_words", None)  # finer regions have the same words
@@ -212,7 +212,7 @@ def test_networks_that_differ_in_what_they_do_share_no_cache(tmp_path):
             return [-m for m in super().forward(images)]
 
     Negative.__qualname__ = Pyramid.__qualname__
-    settings = replace(SMALL, features="cnn", cnn_maps=1, surroundings=())
+    settings = replace(SMALL, features="cnn", cnn=CNNSettings(maps=1, surroundings=()))
     one, two = (
         FeatureBuilder(settings, backbone=network, cache=tmp_path).fit(IMAGES).transform(IMAGES[0])
         for network in (Pyramid(), Negative())
@@ -276,7 +276,7 @@ def test_misuse_is_refused():
     [
         ({"features": "hog"}, "features must be one of 'bow', 'cnn', 'bow\\+cnn', got 'hog'"),
         ({"n_regions": -1}, "n_regions must be at least 1, got -1"),
-        ({"cnn_scale": -1.0}, "cnn_scale must be positive, or 0"),
+        ({"cnn": {"scale": -1.0}}, "scale must be positive, or 0"),
         ({"compactness": 0.0}, "compactness must be positive"),
         ({"node_words": (60,)}, "node_words must be two positive numbers"),
         ({"edge_words": (0, 5)}, "edge_words must be two positive numbers"),

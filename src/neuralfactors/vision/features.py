@@ -108,9 +108,10 @@ def _cnn_columns(
     network: nn.Module,
 ) -> tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]]:
     # Means (V, C) of each map over the regions, and of the coarsest over their surroundings.
-    maps = feature_maps(network, image, settings.cnn_scale, settings.cnn_maps, mirror=settings.cnn_mirror)
+    cnn = settings.cnn
+    maps = feature_maps(network, image, cnn.scale, cnn.maps, mirror=cnn.mirror)
     means = region_means(maps, regions)
-    if not settings.surroundings:
+    if not cnn.surroundings:
         return means, []
-    sides = [side * regions.size**0.5 for side in settings.surroundings]
+    sides = [side * regions.size**0.5 for side in cnn.surroundings]
     return means, [window_means(maps[-1], centres, sides, regions.shape)]

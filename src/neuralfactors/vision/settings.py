@@ -4,14 +4,46 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 KINDS = ("bow", "cnn", "bow+cnn")
 WORD_REGIONS, CNN_REGIONS = 300, 1000
 WORD_SOFTNESS = 0.5
 OF_WORDS = ("stride", "radius", "node_words", "edge_words", "max_side", "random_state")
-OF_CNN = ("backbone", "cnn_scale", "cnn_mirror", "cnn_maps", "surroundings")
+OF_CNN = ("backbone", "cnn")
+
+
+@dataclass(frozen=True)
+class CNNSettings:
+    """How a network's feature maps become features of regions.
+
+    Parameters
+    ----------
+    scale : float, default=0.0
+        How much the image is enlarged for the network. 0: so that it has 512² pixels, about twice the size at which
+        the networks learnt whole pictures.
+    mirror : bool, default=True
+        Whether the network sees the image mirrored too, and both views are averaged.
+    maps : int, default=3
+        How many of the network's feature maps are averaged over a region, coarsest first.
+    surroundings : tuple of float, default=(0.23, 0.7)
+        Sides of squares around a region, where 1 is that of a square as large as the image, over which the coarsest
+        map is averaged too; ``()``: none. On MSRC-21 they gain a unary network one point by pixels and two by classes.
+    """
+
+    scale: float = 0.0
+    mirror: bool = True
+    maps: int = 3
+    surroundings: tuple[float, ...] = (0.23, 0.7)
+
+    def __post_init__(self) -> None:
+        if self.maps < 1:
+            raise ValueError(f"maps must be at least 1, got {self.maps}")
+        if not self.scale >= 0:
+            raise ValueError(f"scale must be positive, or 0 for a fixed number of pixels, got {self.scale}")
+        object.__setattr__(self, "surroundings", tuple(self.surroundings))
 
 
 @dataclass(frozen=True)
@@ -41,16 +73,8 @@ class FeatureSettings:
         goes by medians too.
     backbone : str
         The network of CNN features, see `load_backbone`.
-    cnn_scale : float
-        How much the image is enlarged for the network. 0: so that it has 512² pixels, about twice the size at which
-        the networks learnt whole pictures.
-    cnn_mirror : bool
-        Whether the network sees the image mirrored too, and both views are averaged.
-    cnn_maps : int
-        How many of the network's feature maps are averaged over a region, coarsest first.
-    surroundings : tuple of float
-        Sides of squares around a region, where 1 is that of a square as large as the image, over which the coarsest
-        map is averaged too; ``()``: none. On MSRC-21 they gain a unary network one point by pixels and two by classes.
+    cnn : CNNSettings
+        What becomes of its feature maps; a mapping of the same options will do.
     max_side : int
         Larger images are reduced to this before anything else; the labels are painted at full size again.
     random_state : int
@@ -69,10 +93,7 @@ class FeatureSettings:
     root: bool = True
     position: bool = False
     backbone: str = "efficientnet-lite2"
-    cnn_scale: float = 0.0
-    cnn_mirror: bool = True
-    cnn_maps: int = 3
-    surroundings: tuple[float, ...] = (0.23, 0.7)
+    cnn: CNNSettings = field(default_factory=CNNSettings)
     max_side: int = 1024
     random_state: int = 0
 
@@ -83,21 +104,20 @@ class FeatureSettings:
             object.__setattr__(self, "n_regions", CNN_REGIONS if self.uses_cnn else WORD_REGIONS)
         if self.softness is None:
             object.__setattr__(self, "softness", 0.0 if self.uses_cnn else WORD_SOFTNESS)
-        for name in ("n_regions", "stride", "radius", "cnn_maps", "max_side"):
+        for name in ("n_regions", "stride", "radius", "max_side"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not self.compactness > 0:
             raise ValueError(f"compactness must be positive, got {self.compactness}")
         if not 0 <= (self.softness or 0.0) < math.inf:
             raise ValueError(f"softness must be positive, or 0 for the nearest word only, got {self.softness}")
-        if not self.cnn_scale >= 0:
-            raise ValueError(f"cnn_scale must be positive, or 0 for a fixed number of pixels, got {self.cnn_scale}")
         for name in ("node_words", "edge_words"):
             numbers = tuple(getattr(self, name))
             if len(numbers) != 2 or min(numbers) < 1:
                 raise ValueError(f"{name} must be two positive numbers, of gradient and colour words, got {numbers}")
             object.__setattr__(self, name, numbers)
-        object.__setattr__(self, "surroundings", tuple(self.surroundings))
+        if isinstance(self.cnn, Mapping):
+            object.__setattr__(self, "cnn", CNNSettings(**self.cnn))
 
     @classmethod
     def fine(cls, **changes: Any) -> FeatureSettings:
