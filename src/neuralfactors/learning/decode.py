@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -14,10 +12,8 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
-from neuralfactors.inference import solve, solve_batch
+from neuralfactors.inference import solve_batch
 from neuralfactors.potentials import Potentials
-
-ONE_BY_ONE = ("exact",)  # methods that `solve` has and `solve_batch` has not
 
 
 @dataclass(frozen=True)
@@ -45,18 +41,17 @@ class Arrays(NamedTuple):
     node_ptr: NDArray[np.int64]  # (G + 1,)
     edge_ptr: NDArray[np.int64]  # (G + 1,)
 
-    def graphs(self) -> Iterator[dict[str, Any]]:
-        """Arguments of `solve`, graph by graph, which takes interactions of higher order as a list of factors."""
+    def problem(self) -> dict[str, Any]:
+        """Arguments of `solve_batch`, to which interactions of higher order are a list of factors."""
+        if self.edges.shape[1] == 2:
+            return self._asdict()
         n_labels = self.unary.shape[1]
-        no_edges = np.zeros((0, n_labels, n_labels), self.unary.dtype), np.zeros((0, 2), np.int64)
-        for nodes, rows in zip(pairwise(self.node_ptr), pairwise(self.edge_ptr), strict=True):
-            unary, tables = self.unary[slice(*nodes)], self.interaction[slice(*rows)]
-            edges = self.edges[slice(*rows)] - nodes[0]
-            if edges.shape[1] == 2:
-                yield {"unary": unary, "interaction": tables, "edges": edges}
-            else:
-                factors = list(zip(map(tuple, edges.tolist()), tables, strict=True))
-                yield {"unary": unary, "interaction": no_edges[0], "edges": no_edges[1], "factors": factors}
+        no_edges = {
+            "interaction": np.zeros((0, n_labels, n_labels), self.unary.dtype),
+            "edges": np.zeros((0, 2), np.int64),
+            "edge_ptr": np.zeros_like(self.edge_ptr),
+        }
+        return {**self._asdict(), **no_edges, "factors": list(zip(self.edges, self.interaction, strict=True))}
 
 
 @dataclass(eq=False, repr=False)
@@ -121,27 +116,12 @@ class Decoder(BaseEstimator):
 
     def decode(self, arrays: Arrays) -> Decoded:
         """The same from numpy arrays, with labels on the CPU."""
-        options: dict[str, Any] = {
-            "method": self.method, "tol": self.tol, "random_state": self.random_state, "max_iter": self.max_iter,
-        }  # fmt: skip
-        if arrays.edges.shape[1] == 2 and self.method not in ONE_BY_ONE:
-            found = solve_batch(*arrays, n_threads=self.n_threads, **options)
-            return _decoded(found.labels, found.score, found.bound, found.status)
-        results = [solve(**problem, **options) for problem in arrays.graphs()]
-        return _decoded(
-            np.concatenate([np.zeros(0, np.int64), *(result.labels for result in results)]),
-            np.array([result.score for result in results]),
-            np.array([result.bound for result in results]),
-            np.array([result.status for result in results], dtype=str),
-        )
-
-
-def _decoded(
-    labels: NDArray[np.int64], score: NDArray[np.float64], bound: NDArray[np.float64], status: NDArray[np.str_]
-) -> Decoded:
-    return Decoded(
-        torch.from_numpy(labels), score, bound, status == "optimal", np.isin(status, ("optimal", "within_tol"))
-    )
+        found = solve_batch(
+            **arrays.problem(), method=self.method, tol=self.tol, random_state=self.random_state,
+            max_iter=self.max_iter, n_threads=self.n_threads,
+        )  # fmt: skip
+        optimal, within_tol = found.status == "optimal", np.isin(found.status, ("optimal", "within_tol"))
+        return Decoded(torch.from_numpy(found.labels), found.score, found.bound, optimal, within_tol)
 
 
 def clamp_labelled(potentials: Potentials, y: Tensor) -> Potentials:
