@@ -11,10 +11,10 @@ from pathlib import Path
 from neuralfactors.experiment import Preset
 from neuralfactors.experiment.variants import check_parameters
 from neuralfactors.report import comparison_figures
+from neuralfactors.report.charts.svg import percent, short, signed
 from neuralfactors.report.findings import MEASURES, PAIRS, gains, paper_gain, plus_minus, points, title, verdict
 from neuralfactors.report.page import SETS
 from neuralfactors.report.published import PAPER, VARIANTS, published
-from neuralfactors.report.svg import percent, short, signed
 
 DOCS = Path(__file__).parent
 FEATURES = {"bow": "bag-of-words features", "cnn": "CNN features"}

@@ -20,7 +20,7 @@ from neuralfactors.experiment import (
     evaluate_row,
     run,
 )
-from neuralfactors.experiment.preparation import DIGEST, open_data, open_folder, prepare, training_samples, used_splits
+from neuralfactors.experiment.data import DIGEST, open_data, open_folder, prepare, training_samples, used_splits
 from neuralfactors.experiment.subsets import Part, drawn, limited
 from neuralfactors.vision import FeatureSettings
 

@@ -30,8 +30,8 @@ from neuralfactors.experiment import (
     tune,
 )
 from neuralfactors.experiment.folder import write_json
-from neuralfactors.experiment.lock import alone_in
 from neuralfactors.experiment.rehearsal import check_config
+from neuralfactors.runs.lock import alone_in
 from neuralfactors.segmentation import WITH_CNN, Segmenter
 
 
@@ -194,9 +194,9 @@ def test_a_folder_that_another_process_works_in_is_left_alone(kind, tmp_path):
 
 
 STARTS = {
-    "train": ("run", run),
+    "train": ("training", run),
     "compare": ("comparison", lambda config, out: compare(config, [0], out)),
-    "tune": ("tuning", lambda config, out: tune(config, Search(2, ("C",)), out)),
+    "tune": ("tuning.search", lambda config, out: tune(config, Search(2, ("C",)), out)),
 }
 
 

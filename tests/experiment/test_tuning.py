@@ -6,7 +6,7 @@ import pytest
 
 from neuralfactors.datasets import write_scenes
 from neuralfactors.experiment import Means, RunConfig, RunFolder, Search, best_trial, build_row, read_trials, tune
-from neuralfactors.experiment.space import Dimension, Plan, dimensions
+from neuralfactors.experiment.tuning.space import Dimension, Plan, dimensions
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,13 @@
 
 from neuralfactors.experiment.comparison import compare, resume
 from neuralfactors.experiment.config import RunConfig, Search
+from neuralfactors.experiment.data import Means, Prepared, fill_cache, open_data, prepare
 from neuralfactors.experiment.folder import SEEDS, RunFolder
-from neuralfactors.experiment.preparation import Means, Prepared, fill_cache, open_data, prepare
 from neuralfactors.experiment.presets import PRESETS, Preset
 from neuralfactors.experiment.rows import build_row, evaluate_row, metrics_document, run_row
-from neuralfactors.experiment.run import run
-from neuralfactors.experiment.settings import every_row, merge_parameters, read_settings, read_settings_of
-from neuralfactors.experiment.tuning import best_trial, read_trials, tune
+from neuralfactors.experiment.settings_files import every_row, merge_parameters, read_settings, read_settings_of
+from neuralfactors.experiment.training import run
+from neuralfactors.experiment.tuning.search import best_trial, read_trials, tune
 from neuralfactors.experiment.variants import ROWS, STATE_OF_THE_ART, VARIANTS, Variant, row_name
 
 __all__ = [

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from neuralfactors.experiment.config import RunConfig
+from neuralfactors.experiment.data import Means, open_data, open_folder, refuse_changed, used_splits
 from neuralfactors.experiment.folder import RUN_FILE, SEEDS, RunFolder, write_json
-from neuralfactors.experiment.lock import alone_in
-from neuralfactors.experiment.preparation import Means, open_data, open_folder, refuse_changed, used_splits
 from neuralfactors.experiment.rehearsal import check_config
-from neuralfactors.experiment.run import now, resume_run, run, run_document
 from neuralfactors.experiment.threads import threads_of
-from neuralfactors.experiment.tuning import resume_tuning
+from neuralfactors.experiment.training import now, resume_run, run, run_document
+from neuralfactors.experiment.tuning.search import resume_tuning
+from neuralfactors.runs.lock import alone_in
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.experiment.config import RunConfig
-from neuralfactors.experiment.preparation import feature_settings
+from neuralfactors.experiment.data import feature_settings
 from neuralfactors.experiment.rows import build_row, named_stages
 from neuralfactors.experiment.variants import MANY_IMAGES
 from neuralfactors.graph import Graph

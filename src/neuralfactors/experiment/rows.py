@@ -17,9 +17,9 @@ from sklearn.pipeline import Pipeline
 from neuralfactors.datasets.classes import Classes
 from neuralfactors.estimators import Checkpoint, StructuredEstimator
 from neuralfactors.experiment.config import RunConfig
+from neuralfactors.experiment.data import HOLDOUT, REST, Means, Prepared, open_folder
 from neuralfactors.experiment.examples import write_predictions
 from neuralfactors.experiment.folder import FORMAT, HISTORY_FILE, METRICS_FILE, ROW_FILE, RunFolder, write_json
-from neuralfactors.experiment.preparation import HOLDOUT, REST, Means, Prepared, open_folder
 from neuralfactors.experiment.subsets import limited
 from neuralfactors.experiment.variants import MODEL, VARIANTS
 from neuralfactors.files import read_records, write_records

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from neuralfactors.report.comparison import lines, training_images
 from neuralfactors.report.findings import MEASURES
 from neuralfactors.report.published import published
 from neuralfactors.report.reading import read_run
 from neuralfactors.report.run import ACCURACIES, Run, deviation, mean
+from neuralfactors.report.tables import lines, training_images
 
 
 def comparison_figures(folder: str | os.PathLike[str]) -> dict[str, Any]:

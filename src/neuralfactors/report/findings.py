@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from neuralfactors.report import svg
+from neuralfactors.report.charts import svg
 from neuralfactors.report.published import VARIANTS, Published
 from neuralfactors.report.run import Run, deviation, mean
 

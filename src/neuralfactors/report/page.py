@@ -13,7 +13,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from neuralfactors.files import write_atomically
-from neuralfactors.report import bars, comparison, curves, heatmaps, pictures, svg
+from neuralfactors.report import pictures, tables
+from neuralfactors.report.charts import bars, curves, heatmaps, svg
 from neuralfactors.report.findings import findings, plus_minus
 from neuralfactors.report.published import PAPER, VARIANTS, published
 from neuralfactors.report.reading import read_run
@@ -58,7 +59,7 @@ def render(run: Run) -> str:
 
 def _context(run: Run) -> dict[str, Any]:
     paper = published(run.text("preset"), run.text("features"))
-    lines = comparison.lines(run, paper)
+    lines = tables.lines(run, paper)
     measured = [row for row in run.rows if row.metrics]
     shown = [line for line in lines if line.row in measured]
     slots = _slots(run)
@@ -70,18 +71,18 @@ def _context(run: Run) -> dict[str, Any]:
         "paper": paper,
         "paper_title": PAPER,
         "lines": lines,
-        "evaluated_on": comparison.evaluated_on(run),
+        "evaluated_on": tables.evaluated_on(run),
         "slots": slots,
-        "best": comparison.best_row(run),
+        "best": tables.best_row(run),
         "findings": findings(run, paper),
-        "literature": comparison.literature(run, paper),
+        "literature": tables.literature(run, paper),
         "overview": [
             (name, bars.rows_beside_paper(shown, key, f"{name} of each row, in percent"))
             for key, name in bars.MEASURES
             if shown
         ],
         "measured": measured,
-        "classes": comparison.class_cells(run, paper, measured),
+        "classes": tables.class_cells(run, paper, measured),
         "class_figures": [
             (row, bars.class_bars(run, row, paper.rows.get(row.folder))) for row in measured if _any_class(row)
         ],

@@ -14,10 +14,7 @@ import torch
 
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig
-from neuralfactors.experiment.examples import write_examples
-from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, typed, write_json
-from neuralfactors.experiment.lock import alone_in
-from neuralfactors.experiment.preparation import (
+from neuralfactors.experiment.data import (
     DIGEST,
     Means,
     data_digest,
@@ -27,9 +24,12 @@ from neuralfactors.experiment.preparation import (
     told_images,
     used_splits,
 )
+from neuralfactors.experiment.examples import write_examples
+from neuralfactors.experiment.folder import FORMAT, RUN_FILE, RunFolder, typed, write_json
 from neuralfactors.experiment.rehearsal import check_config
 from neuralfactors.experiment.rows import run_row
 from neuralfactors.experiment.threads import threads_of
+from neuralfactors.runs.lock import alone_in
 
 PACKAGES = ("neuralfactors", "torch", "numpy", "scipy", "scikit-learn", "scikit-image", "pillow")
 logger = logging.getLogger(__name__)

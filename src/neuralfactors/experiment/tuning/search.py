@@ -11,9 +11,7 @@ from typing import Any
 
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.experiment.config import RunConfig, Search
-from neuralfactors.experiment.folder import RUN_FILE, RunFolder, write_json
-from neuralfactors.experiment.lock import alone_in
-from neuralfactors.experiment.preparation import (
+from neuralfactors.experiment.data import (
     Means,
     open_data,
     prepare,
@@ -21,14 +19,16 @@ from neuralfactors.experiment.preparation import (
     training_samples,
     used_splits,
 )
+from neuralfactors.experiment.folder import RUN_FILE, RunFolder, write_json
 from neuralfactors.experiment.rehearsal import check_config
 from neuralfactors.experiment.rows import build_row
-from neuralfactors.experiment.run import now, run_document
-from neuralfactors.experiment.settings import write_settings
-from neuralfactors.experiment.space import Plan, dimensions
-from neuralfactors.experiment.trials import Task, Trial, forget_prepared, run_trial
+from neuralfactors.experiment.settings_files import write_settings
+from neuralfactors.experiment.training import now, run_document
+from neuralfactors.experiment.tuning.space import Plan, dimensions
+from neuralfactors.experiment.tuning.trials import Task, Trial, forget_prepared, run_trial
 from neuralfactors.experiment.variants import BALANCE, MANY_IMAGES
 from neuralfactors.files import read_records, write_records
+from neuralfactors.runs.lock import alone_in
 from neuralfactors.vision.parallel import map_items
 
 TRIALS_FILE, SETTINGS_FILE = "trials.jsonl", "settings.json"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
-from neuralfactors.report import svg
-from neuralfactors.report.comparison import Cell, Line
+from neuralfactors.report.charts import svg
 from neuralfactors.report.published import Figures
 from neuralfactors.report.run import Row, Run
+from neuralfactors.report.tables import Cell, Line
 
 WIDTH = 420.0
 PARTS = (("unary", "unary only"), ("interaction", "interactions only"), ("joint", "both"))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from neuralfactors.report import svg
+from neuralfactors.report.charts import svg
 from neuralfactors.report.run import Row, number
 
 WIDTH, HEIGHT = 440.0, 270.0

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from neuralfactors.experiment.config import RunConfig
+from neuralfactors.experiment.data import Means, Prepared, open_folder, prepare
 from neuralfactors.experiment.folder import RunFolder
-from neuralfactors.experiment.preparation import Means, Prepared, open_folder, prepare
 from neuralfactors.experiment.rows import build_row, fit_row, named_stages
-from neuralfactors.experiment.settings import merge_parameters
+from neuralfactors.experiment.settings_files import merge_parameters
 from neuralfactors.experiment.subsets import limited, take, take_images
 from neuralfactors.metrics import Scores, confusion_matrix
 from neuralfactors.segmentation import LabelledGraphs, Segmenter

@@ -8,8 +8,8 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import NDArray
 
-from neuralfactors.report import svg
-from neuralfactors.report.bars import shorten
+from neuralfactors.report.charts import svg
+from neuralfactors.report.charts.bars import shorten
 from neuralfactors.report.run import Matrix
 
 CELL = 20.0

@@ -1,0 +1,1 @@
+"""Tuning: settings of a variant chosen on validation images."""

@@ -1,0 +1,1 @@
+"""Figures as inline SVG: bars, learning curves, heat maps."""
