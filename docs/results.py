@@ -2,6 +2,7 @@
 
 Rows of the given runs replace those of the same set, features and name in results.json; the others stay. The page is
 made from that file, and from remarks in docs/notes.md if there are any, so that one set can be computed at a time.
+Accuracies are percentages in results.json, as on the page, and shares everywhere else.
 """
 
 import argparse
@@ -10,15 +11,18 @@ from pathlib import Path
 
 from neuralfactors.experiment import Preset
 from neuralfactors.experiment.variants import check_parameters
-from neuralfactors.report import comparison_figures
-from neuralfactors.report.charts.svg import percent, short, signed
-from neuralfactors.report.findings import MEASURES, PAIRS, gains, paper_gain, plus_minus, points, title, verdict
+from neuralfactors.report import compare_with_paper, read_results
+from neuralfactors.report.charts.svg import percent, plus_minus, short, signed
+from neuralfactors.report.findings import PAIRS, gains, paper_gain, points, title, verdict
 from neuralfactors.report.page import SETS
-from neuralfactors.report.published import PAPER, VARIANTS, published
+from neuralfactors.report.published import PAPER, published
+from neuralfactors.report.tables import MEASURES
+from neuralfactors.runs import NAMES
 
 DOCS = Path(__file__).parent
 FEATURES = {"bow": "bag-of-words features", "cnn": "CNN features"}
-FOLDERS = {variant.name: variant.folder for variant in VARIANTS}
+KEYS = {name.printed: name.key for name in NAMES.values()}
+CELLS = ("pixel", "class_mean", "mean_iou")
 HIGHLIGHTS = ("int+nrl", "3-layer", "neural factors")
 INTRODUCTION = f"""# Results
 Test images only; the settings were chosen on other images, the tuning splits of the presets. Accuracies are percentages of
@@ -49,24 +53,50 @@ def main():
 
 def add_run(results, run):
     """Put the finished rows of a comparison into `results`."""
-    figures = comparison_figures(run)
-    if figures["preset"] not in SETS:
+    figures = compare_with_paper(read_results(run))
+    if figures.preset not in SETS:
         raise SystemExit(f"{run} was made without a preset: it has no place in the results")
-    for problem in figures["problems"]:
+    for problem in figures.problems:
         print(f"{run}: {problem}")
-    features = "cnn" if "cnn" in figures["features"] else "bow"
-    rows = results.setdefault(figures["preset"], {}).setdefault(features, {})
-    for row in figures["rows"]:
-        if row["pixel"] is None:
-            print(f"{run}: {row['row']} is left out: it has no figures")
+    features = "cnn" if "cnn" in figures.features else "bow"
+    rows = results.setdefault(figures.preset, {}).setdefault(features, {})
+    for row in figures.rows:
+        name = NAMES[row.variant].printed
+        if row.pixel.ours is None:
+            print(f"{run}: {name} is left out: it has no figures")
             continue
-        common = {key: figures[key] for key in ("classes", "options", "mirror")}
-        common["n_train_available"] = figures["n_train"]
-        rows[row["row"]] = rounded({key: value for key, value in {**row, **common}.items() if not _derived(key)})
+        rows[name] = rounded(row_entry(row, figures))
 
 
-def _derived(key):
-    return key == "row" or key.endswith(("_paper", "_difference"))
+def row_entry(row, figures):
+    """What results.json holds of a row."""
+    entry = {}
+    for key in CELLS:
+        cell = getattr(row, key)
+        entry |= {key: in_percent(cell.ours), f"{key}_std": in_percent(cell.spread)}
+        entry[f"{key}_by_seed"] = {str(seed): in_percent(share) for seed, share in cell.by_seed.items()}
+    entry["per_class"] = [in_percent(share) for share in row.per_class]
+    entry["ablation"] = {part: _flat(cells) for part, cells in row.ablation.items()}
+    entry["seeds"] = list(row.seeds)
+    for key in ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds", "settings"):
+        entry[key] = getattr(row, key)
+    common = {"classes": list(figures.classes), "options": dict(figures.options), "mirror": figures.mirror}
+    return {**entry, **common, "n_train_available": figures.n_train}
+
+
+def _flat(cells):
+    pairs = [(key, in_percent(cell.ours), in_percent(cell.spread)) for key, cell in cells.items()]
+    return {name: value for key, ours, spread in pairs for name, value in ((key, ours), (f"{key}_std", spread))}
+
+
+def in_percent(share):
+    """A share in percent, or None."""
+    return None if share is None else 100 * share
+
+
+def share(percentage):
+    """The way back."""
+    return None if percentage is None else percentage / 100
 
 
 def rounded(value):
@@ -82,7 +112,7 @@ def ordered(results):
     """`results` with sets, features and rows in the order of the paper."""
     return {
         name: {
-            kind: {row: results[name][kind][row] for row in FOLDERS if row in results[name][kind]}
+            kind: {row: results[name][kind][row] for row in KEYS if row in results[name][kind]}
             for kind in FEATURES
             if kind in results[name]
         }
@@ -121,12 +151,13 @@ def table(heads, lines, others="---:"):
 
 def beside(row, paper, name):
     """Cells of ours, the paper's and the difference, for both measures."""
-    figures = paper.rows.get(FOLDERS[name])
+    figures = paper.rows.get(KEYS[name])
     cells = []
     for key in MEASURES:
         theirs = getattr(figures, key, None)
-        cells += [f"{percent(row[key])}{plus_minus(row[f'{key}_std'])}", percent(theirs)]
-        cells.append(signed(None if theirs is None else row[key] - theirs))
+        ours = share(row[key])
+        cells += [f"{percent(ours)}{plus_minus(share(row[f'{key}_std']))}", percent(theirs)]
+        cells.append(signed(None if theirs is None else ours - theirs))
     return cells
 
 
@@ -148,7 +179,7 @@ def rows_table(rows, paper):
     lines = []
     for name, row in rows.items():
         images = f"{row['n_train']:.0f} of {row['n_train_available']:.0f}" if limited(row) else short(row["n_train"])
-        theirs = paper.seconds_per_epoch.get(FOLDERS[name])
+        theirs = paper.seconds_per_epoch.get(KEYS[name])
         seconds = short(row["seconds_per_epoch"]) + (f" (paper {short(theirs)})" if theirs else "")
         cells = [str(len(row["seeds"])), images, short(row["best_epoch"]), seconds]
         lines.append([name, *beside(row, paper, name), *cells])
@@ -168,11 +199,11 @@ def commands(name, kind, rows):
         groups.setdefault((len(figures["seeds"]), limit), []).append(row)
     start = f"neuralfactors compare DATA --preset {name} --features {kind}"
     lines = [
-        f"$ {start} --methods '{','.join(names)}' --seeds {seeds}{limit} --out RUN"
+        f"$ {start} --variants '{','.join(names)}' --seeds {seeds}{limit} --out RUN"
         for (seeds, limit), names in groups.items()
     ]
     preset = Preset.read(name).features[kind]
-    others = [row for row, figures in rows.items() if not is_preset(preset, FOLDERS[row], figures)]
+    others = [row for row, figures in rows.items() if not is_preset(preset, KEYS[row], figures)]
     note = (
         f"\nThe settings or features of {', '.join(others)} were not those that the preset has now." if others else ""
     )
@@ -197,13 +228,13 @@ def literature(paper):
 
 def findings(rows, paper):
     """Differences between two rows, seed by seed, and what they say; nothing where no two rows can be compared."""
-    by_folder = {FOLDERS[name]: row for name, row in rows.items()}
+    by_folder = {KEYS[name]: row for name, row in rows.items()}
     if not any({better, worse} <= by_folder.keys() for _, better, worse in PAIRS):
         return []
     lines = []
     for claim, better, worse in PAIRS:
         pair = [by_folder.get(folder, {}) for folder in (better, worse)]
-        ours = [gains(*(row.get(f"{key}_by_seed", {}) for row in pair)) for key in MEASURES]
+        ours = [gains(*map(shares, (row.get(f"{key}_by_seed", {}) for row in pair))) for key in MEASURES]
         told = [verdict(ours), points(ours), str(len(ours[0])), paper_gain(paper, better, worse)]
         lines.append([title(claim, better, worse), *told])
     note = (
@@ -211,6 +242,11 @@ def findings(rows, paper):
         "better by both measures; on average, where the means are; in part, where the mean of one measure is."
     )
     return ["### The paper's findings", note, table(["finding", "here", "ours", "seeds", "paper"], lines)]
+
+
+def shares(by_seed):
+    """A figure with each seed, from percentages."""
+    return {seed: share(value) for seed, value in by_seed.items()}
 
 
 def synergy_table(rows):
@@ -225,7 +261,7 @@ def synergy_table(rows):
 
 
 def _both(figures):
-    return " / ".join(percent(figures[key]) + plus_minus(figures[f"{key}_std"]) for key in MEASURES)
+    return " / ".join(percent(share(figures[key])) + plus_minus(share(figures[f"{key}_std"])) for key in MEASURES)
 
 
 def class_table(rows, paper):
@@ -235,10 +271,10 @@ def class_table(rows, paper):
     for label, info in enumerate(classes):
         cells = []
         for name, row in rows.items():
-            figures = paper.rows.get(FOLDERS[name])
+            figures = paper.rows.get(KEYS[name])
             theirs = figures.per_class.get(info.lower()) if figures else None
             ours = row["per_class"][label]
-            cells.append(("–" if ours is None else f"{ours:.0f}") + ("" if theirs is None else f" ({theirs:.0f})"))
+            cells.append(percent(share(ours), 0) + ("" if theirs is None else f" ({percent(theirs, 0)})"))
         lines.append([info, *cells])
     note = "Percent of each class's pixels, the paper's in brackets; – where the class does not occur."
     return note + "\n\n" + table(["class", *rows], lines)

@@ -68,14 +68,14 @@ def test_shell_completion(call):
     script = str(Path(sys.executable).with_name("neuralfactors"))
     typed = {"COMP_WORDS": "neuralfactors pre", "COMP_CWORD": "1", "_NEURALFACTORS_COMPLETE": "complete_bash"}
     result = subprocess.run([script], env={**os.environ, **typed}, capture_output=True, text=True, timeout=60)
-    assert result.stdout.split() == ["prepare", "predict"]
+    assert result.stdout.split() == ["predict", "prepare"]
 
 
 def test_train_leaves_a_run_folder(trained, scenes):
     document = json.loads((trained / "run.json").read_text())
-    assert document["format"] == 2
-    assert document["kind"] == "train"
-    assert document["data"] == "scenes"
+    assert document["format"] == 3
+    assert document["settings"]["kind"] == "train"
+    assert document["settings"]["data"] == str(scenes.resolve())
     assert document["splits"] == {"train": 7, "val": 3}
     assert [entry["name"] for entry in document["classes"]] == ImageFolder(scenes).classes.names
     assert document["finished"] >= document["started"]
@@ -84,7 +84,7 @@ def test_train_leaves_a_run_folder(trained, scenes):
     assert row["epochs"] == 4
     history = [json.loads(line) for line in (trained / "rows/int+nrl/history.jsonl").read_text().splitlines()]
     assert [record["epoch"] for record in history] == [1, 2, 3, 4]
-    assert all(0 <= record["val_accuracy"] <= 1 for record in history)
+    assert all(0 <= record["accuracy"] <= 1 for record in history)
     assert not list(trained.rglob("*.checkpoint"))
 
 
@@ -153,9 +153,9 @@ def test_evaluate_agrees_with_predict_and_with_the_run(call, trained, scenes, ca
     segmenter = Segmenter.load(trained / "rows/int+nrl", features=trained / "features")
     pairs = ((sample.read_labels(), segmenter.predict(sample.read_image())) for sample in ImageFolder(scenes)["val"])
     expected = Scores.of(pairs, 7)
-    assert figures["pixel"] == pytest.approx(100 * expected.pixel_accuracy)
-    assert figures["class_mean"] == pytest.approx(100 * expected.class_mean_accuracy)
-    assert figures["mean_iou"] == pytest.approx(100 * expected.mean_iou)
+    assert figures["pixel"] == pytest.approx(expected.pixel_accuracy)
+    assert figures["class_mean"] == pytest.approx(expected.class_mean_accuracy)
+    assert figures["mean_iou"] == pytest.approx(expected.mean_iou)
     assert figures["confusion"] == expected.confusion.astype(int).tolist()
     written = json.loads((trained / "rows/int+nrl/metrics.json").read_text())
     assert {name: written[name] for name in ("pixel", "class_mean", "per_class")} == {
@@ -176,7 +176,7 @@ def test_info(call, trained):
     assert "scenes (7 train, 3 val)" in result.out
     assert "int+nrl" in result.out
     document = json.loads(call("info", trained, "--json").out)
-    assert document["rows"][0]["status"] == "done"
+    assert document["rows"][0]["row"]["status"] == "done"
 
 
 def test_resume_of_a_finished_run_changes_nothing(call, trained):
@@ -199,7 +199,7 @@ def test_prepare_fills_the_cache_that_train_reads(call, scenes, tmp_path):
     assert json.loads(result.out) == {"images": 12, "cache": str(cache)}
     filled = sorted(cache.rglob("*.bin"))
     assert len(filled) == 13  # the words, and a graph an image
-    trained = call("train", scenes, "--out", tmp_path / "run", "--cache", cache, *FAST, "--method", "unary")
+    trained = call("train", scenes, "--out", tmp_path / "run", "--cache", cache, *FAST, "--variant", "unary")
     assert trained.code == 0, trained.err
     assert sorted(cache.rglob("*.bin")) == filled
 
@@ -210,7 +210,7 @@ def test_prepare_for_mirror_images(call, scenes, tmp_path):
     assert result.code == 0, result.err
     filled = sorted(cache.rglob("*.bin"))
     assert len(filled) == 1 + 12 + 7  # the words, all images and the mirror images of those to learn from
-    more = ("--method", "unary", "--epochs", "1")
+    more = ("--variant", "unary", "--epochs", "1")
     trained = call("train", scenes, "--out", tmp_path / "run", "--cache", cache, *options, *more)
     assert trained.code == 0, trained.err
     assert sorted(cache.rglob("*.bin")) == filled
@@ -218,7 +218,7 @@ def test_prepare_for_mirror_images(call, scenes, tmp_path):
 
 def test_evaluate_where_a_class_that_was_dropped_is_unknown(call, scenes, cache, tmp_path):
     out, data = tmp_path / "run", tmp_path / "other"
-    options = ("--cache", cache, "--regions", "30", "--epochs", "1", "--jobs", "1", "--method", "unary", "--quiet")
+    options = ("--cache", cache, "--regions", "30", "--epochs", "1", "--jobs", "1", "--variant", "unary", "--quiet")
     shutil.copytree(scenes, data)
     (data / "classes.txt").write_text((data / "classes.txt").read_text() + "99 comet 9 9 9\n")
     assert call("train", data, "--out", out, "--drop", "comet", *options).code == 0
@@ -271,13 +271,13 @@ def test_demo(call, tmp_path):
     assert scene.read_bytes() == drawn
 
 
-def test_method_by_its_printed_name(call, scenes, cache, tmp_path):
+def test_variant_by_its_printed_name(call, scenes, cache, tmp_path):
     options = ("--cache", cache, "--regions", "30", "--epochs", "1", "--jobs", "1", "--quiet")
-    result = call("train", scenes, "--out", tmp_path / "run", "--method", "int†+lin", *options)
+    result = call("train", scenes, "--out", tmp_path / "run", "--variant", "int†+lin", *options)
     assert result.code == 0, result.err
     settings = json.loads((tmp_path / "run/rows/int+lin-dagger/row.json").read_text())["settings"]
     assert settings["model"]["unary__hidden"] == [7]
-    maps = call("predict", tmp_path / "run", scenes / "images", "--out", tmp_path / "maps", "--row", "int†+lin")
+    maps = call("predict", tmp_path / "run", scenes / "images", "--out", tmp_path / "maps", "--variant", "int†+lin")
     assert maps.code == 0, maps.err
 
 
@@ -285,7 +285,7 @@ def test_a_set_without_splits_is_split_at_random(call, cache, tmp_path):
     data = write_scenes(tmp_path / "data", 8, shape=(48, 64))
     for path in (data / "splits").iterdir():
         path.unlink()
-    result = call("train", data, "--out", tmp_path / "run", "--cache", cache, "--method", "unary", *FAST)
+    result = call("train", data, "--out", tmp_path / "run", "--cache", cache, "--variant", "unary", *FAST)
     assert result.code == 0, result.err
     splits = json.loads((tmp_path / "run/run.json").read_text())["splits"]
     assert splits == {"train": 5, "val": 1}

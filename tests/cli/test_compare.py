@@ -10,7 +10,9 @@ import time
 import pytest
 from PIL import Image
 
-from neuralfactors.files import sealed, unsealed
+from neuralfactors.files import sealed
+from neuralfactors.runs import Settings
+from neuralfactors.runs.documents import encode, read_document
 
 ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int†+lin", "3-layer")
 FOLDERS = {**{row: row for row in ROWS}, "int†+lin": "int+lin-dagger"}
@@ -51,18 +53,18 @@ def compared(compare, tmp_path_factory):
 
 def test_every_row_has_figures_and_the_runs_are_ordinary_ones(call, compared):
     out, figures = compared
-    assert [row["row"] for row in figures["rows"]] == list(ROWS)
+    assert [row["variant"] for row in figures["rows"]] == list(FOLDERS.values())
     assert figures["problems"] == []
     for row in figures["rows"]:
         assert row["seeds"] == [0, 1]
-        assert row["n_train"] == (4 if row["row"] == "CP" else 7)
-        assert row["pixel_paper"] is None
+        assert row["n_train"] == (4 if row["variant"] == "CP" else 7)
+        assert row["pixel"]["paper"] is None
         assert row["seconds_per_epoch"] > 0
         assert len(row["per_class"]) == len(figures["classes"]) == 7
     for seed in (0, 1):
         document = json.loads(call("info", out / f"seed-{seed}", "--json").out)
-        assert document["seed"] == seed
-        assert {row["status"] for row in document["rows"]} == {"done"}
+        assert document["settings"]["seed"] == seed
+        assert {row["row"]["status"] for row in document["rows"]} == {"done"}
         assert document["splits"] == {"train": 7, "val": 3, "test": 2}
 
 
@@ -71,16 +73,16 @@ def test_table_equals_evaluate_on_the_saved_runs(call, compared, scenes, cache, 
     out, figures = compared
     found = {}
     for seed in (0, 1):
-        options = ("--row", FOLDERS[row], "--cache", cache, "--jobs", "1", "--json", "--quiet")
+        options = ("--variant", FOLDERS[row], "--cache", cache, "--jobs", "1", "--json", "--quiet")
         result = call("evaluate", out / f"seed-{seed}", scenes, "--split", "test", *options)
         assert result.code == 0, result.err
         found[seed] = json.loads(result.out)
-    (told,) = [each for each in figures["rows"] if each["row"] == row]
+    (told,) = [each for each in figures["rows"] if each["variant"] == FOLDERS[row]]
     for key in ("pixel", "class_mean"):
         values = [found[seed][key] for seed in (0, 1)]
-        assert told[key] == pytest.approx(statistics.fmean(values))
-        assert told[f"{key}_std"] == pytest.approx(statistics.stdev(values))
-        assert told[f"{key}_by_seed"] == {str(seed): found[seed][key] for seed in (0, 1)}
+        assert told[key]["ours"] == pytest.approx(statistics.fmean(values))
+        assert told[key]["spread"] == pytest.approx(statistics.stdev(values))
+        assert told[key]["by_seed"] == {str(seed): found[seed][key] for seed in (0, 1)}
 
 
 def test_table_is_printed_with_its_spread(call, compared):
@@ -88,38 +90,38 @@ def test_table_is_printed_with_its_spread(call, compared):
     result = call("resume", out, "--jobs", "1")  # nothing is left to do
     assert result.code == 0, result.err
     lines = {line.split()[0]: line for line in result.out.splitlines()}
-    for row in figures["rows"]:
-        assert f"{row['pixel']:.1f} ± {row['pixel_std']:.1f}" in lines[row["row"]]
+    for row, printed in zip(figures["rows"], ROWS, strict=True):
+        assert f"{100 * row['pixel']['ours']:.1f} ± {100 * row['pixel']['spread']:.1f}" in lines[printed]
 
 
 def test_same_seed_gives_the_same_row_whatever_else_is_trained(compare, compared, tmp_path):
-    result = compare(tmp_path / "again", "--methods", "SGD,3-layer", "--json")
-    again = {row["row"]: row for row in json.loads(result.out)["rows"]}
+    result = compare(tmp_path / "again", "--variants", "SGD,3-layer", "--json")
+    again = {row["variant"]: row for row in json.loads(result.out)["rows"]}
     assert list(again) == ["SGD", "3-layer"]
     for row in compared[1]["rows"]:
-        if row["row"] in again:
-            assert again[row["row"]]["pixel"] == row["pixel_by_seed"]["0"]
-            assert again[row["row"]]["class_mean"] == row["class_mean_by_seed"]["0"]
+        if row["variant"] in again:
+            for key in ("pixel", "class_mean"):
+                assert again[row["variant"]][key]["ours"] == row[key]["by_seed"]["0"]
 
 
 def test_killed_comparison_goes_on_to_the_same_table(compare, compared, scenes, cache, tmp_path):
     out = tmp_path / "cut"
-    command = ("compare", scenes, "--out", out, "--cache", cache, *SMALL, "--methods", "unary,int+lin", "--seeds", "2")
+    command = ("compare", scenes, "--out", out, "--cache", cache, *SMALL, "--variants", "unary,int+lin", "--seeds", "2")
     kill_when(lambda: (out / "seed-0/rows/int+lin").exists(), command)
     before = (out / "seed-0/rows/unary/row.json").read_bytes()
-    result = compare(out, "--methods", "unary,int+lin", "--seeds", "2", "--json")
+    result = compare(out, "--variants", "unary,int+lin", "--seeds", "2", "--json")
     assert result.code == 0, result.err
     assert (out / "seed-0/rows/unary/row.json").read_bytes() == before  # what was done is not done again
-    rows = [row for row in compared[1]["rows"] if row["row"] in ("unary", "int+lin")]
+    rows = [row for row in compared[1]["rows"] if row["variant"] in ("unary", "int+lin")]
     assert without_times(json.loads(result.out)["rows"]) == without_times(rows)
 
 
 def test_more_seeds_may_be_asked_but_not_other_settings(compare, call, scenes, tmp_path):
     out = tmp_path / "run"
-    assert compare(out, "--methods", "unary").code == 0
-    result = compare(out, "--methods", "unary", "--seeds", "2", "--json")
+    assert compare(out, "--variants", "unary").code == 0
+    result = compare(out, "--variants", "unary", "--seeds", "2", "--json")
     assert json.loads(result.out)["rows"][0]["seeds"] == [0, 1]
-    for changed in (("--methods", "SGD"), ("--methods", "unary", "--limit", "3"), ("--methods", "unary")):
+    for changed in (("--variants", "SGD"), ("--variants", "unary", "--limit", "3"), ("--variants", "unary")):
         refused = compare(out, *changed)
         assert refused.code == 1
         assert "holds a run with other settings" in refused.err
@@ -129,7 +131,7 @@ def test_more_seeds_may_be_asked_but_not_other_settings(compare, call, scenes, t
 
 def test_report_of_a_half_finished_comparison(call, compare, tmp_path):
     out = tmp_path / "run"
-    assert compare(out, "--methods", "unary,SGD", "--seeds", "2").code == 0
+    assert compare(out, "--variants", "unary,SGD", "--seeds", "2").code == 0
     (out / "seed-1/rows/SGD/metrics.json").write_text("{")
     document = json.loads((out / "run.json").read_text())
     (out / "run.json").write_text(json.dumps(sealed({**document, "seeds": [0, 1, 2], "finished": None})))
@@ -146,8 +148,8 @@ def test_report_of_a_half_finished_comparison(call, compare, tmp_path):
 def test_settings_files_change_rows(compare, tmp_path):
     settings = tmp_path / "settings.json"
     rows = {"*": {"max_iter": 1}, "int†+lin": {"C": 7.0, "balance": 0.5}, "CP": {"C": 3.0}}
-    settings.write_text(json.dumps({"format": 1, "rows": rows}))
-    result = compare(tmp_path / "run", "--methods", "int†+lin", "--settings", settings, "--json")
+    settings.write_text(json.dumps({"format": 3, "variants": rows}))
+    result = compare(tmp_path / "run", "--variants", "int†+lin", "--settings", settings, "--json")
     assert result.code == 0, result.err
     state = json.loads((tmp_path / "run/seed-0/rows/int+lin-dagger/row.json").read_text())
     assert (state["settings"]["model"]["C"], state["balance"], state["epochs"]) == (7.0, 0.5, 2)  # --epochs comes last
@@ -159,10 +161,10 @@ def test_settings_files_change_rows(compare, tmp_path):
     [
         (("--preset", "imagenet"), ("preset must be one of msrc21, kitti, siftflow, got 'imagenet'",)),
         (("--preset", "kitti"), ("the preset kitti is for the classes sky, building", "but", "meadow")),
-        (("--methods", "SGD,magic"), ("method must be one of", "got 'magic'")),
-        (("--limit", "many"), ("limit must be a number of images, or ROW=N, got 'many'",)),
-        (("--limit", "magic=3"), ("method must be one of", "got 'magic'")),
-        (("--limit", "SGD=3", "--methods", "unary"), ("limit 'SGD=3' is for a row that is not asked for", "unary")),
+        (("--variants", "SGD,magic"), ("variant must be one of", "got 'magic'")),
+        (("--limit", "many"), ("limit must be a number of images, or VARIANT=N, got 'many'",)),
+        (("--limit", "magic=3"), ("variant must be one of", "got 'magic'")),
+        (("--limit", "SGD=3", "--variants", "unary"), ("'SGD=3' is for a variant that is not asked for", "unary")),
         (("--jobs", "0"), ("jobs must be a number of processes",)),
         (("--split", "nothing"), ("there is no split 'nothing'",)),
         (("--test", "tset"), ("there is no split 'tset'",)),
@@ -180,7 +182,7 @@ def test_compare_refuses_in_one_sentence(compare, tmp_path, options, words):
 
 def test_compare_says_what_it_evaluates_on(call, cache, copied_scenes, tmp_path):
     (copied_scenes / "splits/test.txt").unlink()
-    options = ("--regions", "30", "--epochs", "1", "--jobs", "1", "--methods", "unary", "--cache", cache)
+    options = ("--regions", "30", "--epochs", "1", "--jobs", "1", "--variants", "unary", "--cache", cache)
     result = call("compare", copied_scenes, "--out", tmp_path / "run", *options)
     assert result.code == 0, result.err
     assert "There is no split test: rows are evaluated on val" in result.err
@@ -190,7 +192,7 @@ def test_compare_says_what_it_evaluates_on(call, cache, copied_scenes, tmp_path)
 def test_compare_refuses_images_that_leave_nothing_to_evaluate(call, copied_scenes, tmp_path):
     for split in ("val", "test"):
         (copied_scenes / f"splits/{split}.txt").unlink()
-    result = call("compare", copied_scenes, "--out", tmp_path / "run", "--methods", "unary")
+    result = call("compare", copied_scenes, "--out", tmp_path / "run", "--variants", "unary")
     assert result.code == 1
     assert result.err == f"Error: {copied_scenes} has neither test nor val to evaluate rows on: use --test\n"
     assert not (tmp_path / "run").exists()
@@ -199,15 +201,15 @@ def test_compare_refuses_images_that_leave_nothing_to_evaluate(call, copied_scen
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"format": 1, "rows"', "is truncated or altered: it is not JSON"),
+        ('{"format": 3, "variants"', "is truncated or altered: it is not JSON"),
         ("[1]", "was not written by neuralfactors"),
-        ('{"format": 99, "rows": {}}', "has format 99, newer than 1"),
-        ('{"format": 1, "rows": {"SGD": 3}}', 'must hold "rows", a mapping from a row to its parameters'),
-        ('{"format": 1, "rows": {"magic": {}}}', "method must be one of"),
-        ('{"format": 1, "rows": {"CP": {"speed": 1}}}', "row 'CP' has no parameter 'speed'; it has C"),
-        ('{"format": 1, "rows": {"SGD": {"balance": 2}}}', "balance of row 'SGD' must be between 0 and 1, got 2"),
+        ('{"format": 99, "variants": {}}', "has format 99, newer than 3"),
+        ('{"format": 3, "variants": {"SGD": 3}}', "does not describe settings: variants must be of type dict, got int"),
+        ('{"format": 3, "variants": {"magic": {}}}', "must be one of"),
+        ('{"format": 3, "variants": {"CP": {"speed": 1}}}', "'CP' has no parameter 'speed'; it has C"),
+        ('{"format": 3, "variants": {"SGD": {"balance": 2}}}', "balance of row 'SGD' must be between 0 and 1, got 2"),
         (
-            '{"format": 1, "rows": {"int+nrl": {"unary__hidden": 256}}}',
+            '{"format": 3, "variants": {"int+nrl": {"unary__hidden": 256}}}',
             "unary__hidden of row 'int+nrl' must be a list",
         ),
     ],
@@ -229,7 +231,7 @@ def test_bad_settings_are_refused(call, compare, scenes, tmp_path, content, mess
 def tuned(call, scenes, cache, tmp_path_factory):
     """A finished search: the folder, and what --json printed."""
     out = tmp_path_factory.mktemp("tuned") / "search"
-    options = ("--method", "SGD", "--trials", "6", "--cache", cache, "--json", *SMALL)
+    options = ("--variant", "SGD", "--trials", "6", "--cache", cache, "--json", *SMALL)
     result = call("tune", scenes, "--out", out, *options)
     assert result.code == 0, result.err
     return out, json.loads(result.out)
@@ -240,9 +242,9 @@ def test_tune_writes_settings_that_train_takes(call, scenes, cache, tuned, tmp_p
     assert [trial["stage"] for trial in told["trials"]] == ["coarse"] * 4 + ["fine"] * 2
     best = max(told["trials"], key=lambda trial: trial["score"])
     assert told["settings"]["score"] == best["score"] == (best["pixel"] + best["class_mean"]) / 2
-    chosen = told["settings"]["rows"]["SGD"]
+    chosen = told["settings"]["variants"]["SGD"]
     assert chosen.items() >= best["parameters"].items()
-    options = ("--settings", out / "settings.json", "--method", "SGD", "--regions", "30", "--cache", cache, "--quiet")
+    options = ("--settings", out / "settings.json", "--variant", "SGD", "--regions", "30", "--cache", cache, "--quiet")
     result = call("train", scenes, "--out", tmp_path / "run", "--jobs", "1", *options)
     assert result.code == 0, result.err
     metrics = json.loads((tmp_path / "run/rows/SGD/metrics.json").read_text())
@@ -250,7 +252,7 @@ def test_tune_writes_settings_that_train_takes(call, scenes, cache, tuned, tmp_p
     none = call("train", scenes, "--out", tmp_path / "none", "--settings", out / "settings.json")
     assert none.code == 1
     assert "has no settings for int+nrl; it has some for SGD" in none.err
-    none = call("compare", scenes, "--out", tmp_path / "none", "--settings", out / "settings.json", "--methods", "CP")
+    none = call("compare", scenes, "--out", tmp_path / "none", "--settings", out / "settings.json", "--variants", "CP")
     assert none.code == 1
     assert "has no settings for CP; it has some for SGD" in none.err
     result = call("train", scenes, "--out", tmp_path / "other", "--epochs", "1", "--balance", "0.9", *options)
@@ -278,13 +280,13 @@ def test_tune_without_a_labelled_pixel_to_judge_by(call, cache, copied_scenes, t
 
 def test_killed_search_goes_on_to_the_same_settings(call, scenes, cache, tuned, tmp_path):
     out = tmp_path / "cut"
-    options = ("--out", out, "--method", "SGD", "--trials", "6", "--cache", cache, *SMALL)
+    options = ("--out", out, "--variant", "SGD", "--trials", "6", "--cache", cache, *SMALL)
     trials = out / "trials.jsonl"
     kill_when(lambda: trials.exists() and trials.read_text().count("\n") >= 2, ("tune", scenes, *options))
     result = call("resume", out, "--cache", cache, "--jobs", "1", "--quiet")
     assert result.code == 0, result.err
     assert "6 trials" in result.out
-    assert unsealed(json.loads((out / "settings.json").read_text()), "") == tuned[1]["settings"]
+    assert encode(read_document(Settings, out / "settings.json")) == tuned[1]["settings"]
     again = json.loads(call("tune", scenes, *options, "--json").out)
     assert without_times(again) == without_times(tuned[1])
 

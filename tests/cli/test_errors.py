@@ -76,7 +76,7 @@ def test_unknown_class_in_an_option(train, scenes):
 
 def test_unknown_split_method_and_features(train, scenes, tmp_path):
     refused(train(scenes, "--split", "training"), "'training'", "train")
-    refused(train(scenes, "--method", "magic"), "'magic'", "int+nrl")
+    refused(train(scenes, "--variant", "magic"), "'magic'", "int+nrl")
     refused(train(scenes, "--features", "sift"), "'sift'", "bow+cnn")
     refused(train(scenes, "--validate", "vla"), "'vla'", "val")
     assert not (tmp_path / "run").exists()
@@ -164,7 +164,7 @@ def test_disk_full_while_training(call, scenes, tmp_path):
     assert not [path for path in (tmp_path / "run").rglob(".*") if path.is_file()]
     finished = call("resume", tmp_path / "run", "--cache", tmp_path / "cache", "--jobs", "1")  # there is room again
     assert finished.code == 0, finished.err
-    assert [line.split()[0] for line in finished.out.splitlines()] == ["row", "int+nrl"]  # progress goes elsewhere
+    assert [line.split()[0] for line in finished.out.splitlines()] == ["variant", "int+nrl"]  # progress goes elsewhere
 
 
 def test_disk_full_while_preparing(call, scenes, tmp_path):
@@ -184,12 +184,12 @@ def test_run_folder_of_a_newer_version(call, trained, scenes, tmp_path):
 
 def test_no_run_folder_and_a_damaged_one(call, tmp_path):
     refused(call("info", tmp_path), "is not a run folder")
-    (tmp_path / "run.json").write_text('{"format": 1')
+    (tmp_path / "run.json").write_text('{"format": 3')
     refused(call("info", tmp_path), "run.json", "truncated or altered")
 
 
 def test_a_run_of_another_shape(call, scenes, tmp_path):
-    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 2})))
+    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 3})))
     pictures = scenes / "images"
     for name, *words in (["info"], ["resume"], ["evaluate", scenes], ["predict", pictures, "--out", tmp_path / "maps"]):
         refused(call(name, tmp_path, *words), "run.json does not describe a run")
@@ -212,12 +212,12 @@ def test_two_at_once_in_one_new_folder(call, scenes, cache, tmp_path):
     winner, loser = codes.index(0), told[codes.index(1)]
     assert "worked on by another process" in loser or "already holds a run" in loser
     assert "Traceback" not in loser
-    assert json.loads((out / "run.json").read_text())["seed"] == winner
+    assert json.loads((out / "run.json").read_text())["settings"]["seed"] == winner
     assert call("info", out).code == 0
 
 
-def test_unknown_row_and_unfinished_run(call, trained, scenes, tmp_path):
-    refused(call("predict", trained, scenes / "images", "--out", tmp_path, "--row", "CP"), "'CP'", "int+nrl")
+def test_unknown_variant_and_unfinished_run(call, trained, scenes, tmp_path):
+    refused(call("predict", trained, scenes / "images", "--out", tmp_path, "--variant", "CP"), "'CP'", "int+nrl")
     (tmp_path / "run.json").write_text((trained / "run.json").read_text())
     refused(call("predict", tmp_path, scenes / "images", "--out", tmp_path), "no finished model", "resume")
 

@@ -18,9 +18,9 @@ def test_train_and_predict_with_cnn_features(call, scenes, cache, tmp_path, cnn,
     run = tmp_path / "run"
     result = call("train", scenes, "--out", run, "--features", features, "--cache", cache, "--quiet", *FAST)
     assert result.code == 0, result.err
-    assert json.loads((run / "run.json").read_text())["features"] == features
+    assert json.loads((run / "run.json").read_text())["settings"]["features"]["features"] == features
     metrics = json.loads((run / "rows/int+nrl/metrics.json").read_text())
-    assert metrics["pixel"] > 100 / 7  # better than chance
+    assert metrics["pixel"] > 1 / 7  # better than chance
     picture = scenes / "images" / "scene_0000.png"
     assert call("predict", run, picture, "--out", tmp_path / "maps").code == 0
     labels = np.asarray(Image.open(tmp_path / "maps" / "scene_0000.png"))

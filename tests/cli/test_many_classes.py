@@ -8,6 +8,7 @@ from cli_server import FAST
 from PIL import Image
 
 from neuralfactors.datasets import ImageFolder
+from neuralfactors.runs import RunFolder
 
 
 def write_stripes(root, n_classes, n_images=6):
@@ -30,7 +31,7 @@ def many(request, call, cache, tmp_path_factory):
     """Number of classes, data and a finished run."""
     place = tmp_path_factory.mktemp("many")
     data = write_stripes(place / "data", request.param)
-    result = call("train", data, "--out", place / "run", "--cache", cache, *FAST, "--method", "unary")
+    result = call("train", data, "--out", place / "run", "--cache", cache, *FAST, "--variant", "unary")
     assert result.code == 0, result.err
     return request.param, data, place / "run"
 
@@ -53,10 +54,10 @@ def test_predict_evaluate_and_report(call, many, tmp_path):
 
 def test_examples_keep_void_apart_from_the_last_class(many):
     n_classes, data, run = many
-    (example, *_) = json.loads((run / "examples.json").read_text())["images"]
+    (example, *_) = RunFolder(run).examples()
     folder = ImageFolder(data)
-    (truth,) = [s.read_labels() for split in folder.splits for s in folder[split] if s.name == example["name"]]
-    written = np.asarray(Image.open(run / example["truth"])).astype(int)
+    (truth,) = [s.read_labels() for split in folder.splits for s in folder[split] if s.name == example]
+    written = np.asarray(Image.open(RunFolder(run).example_truth(example))).astype(int)
     np.testing.assert_array_equal(written, np.where(truth < 0, 65535, truth))
     assert n_classes - 1 in written
 
@@ -64,7 +65,7 @@ def test_examples_keep_void_apart_from_the_last_class(many):
 def test_an_index_beyond_sixteen_bits_is_refused_at_once(call, cache, tmp_path):
     data = write_stripes(tmp_path / "data", 5)
     (data / "classes.txt").write_text("0 void\n1 sky\n70000 cow\n")
-    result = call("train", data, "--out", tmp_path / "run", "--cache", cache, *FAST, "--method", "unary")
+    result = call("train", data, "--out", tmp_path / "run", "--cache", cache, *FAST, "--variant", "unary")
     assert result.code == 1
     assert "classes.txt, line 3: an index is at most 65535, got 70000" in result.err
     assert not (tmp_path / "run").exists()

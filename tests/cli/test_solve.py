@@ -13,7 +13,7 @@ import time
 import numpy as np
 import pytest
 
-from neuralfactors.cli.solving import MEANINGS
+from neuralfactors.cli.solve import MEANINGS
 from neuralfactors.inference import METHODS, read_uai, solve, write_uai
 from neuralfactors.inference.result import STATUSES
 

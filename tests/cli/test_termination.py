@@ -44,7 +44,8 @@ def test_sigterm_is_told_in_one_sentence_and_resumed_to_the_same_model(call, sce
 def test_an_output_of_few_characters_is_no_error(trained, tmp_path):
     copy = tmp_path / "run"
     copy.mkdir()
-    document = {**json.loads((trained / "run.json").read_text()), "data": "a\udce4b → c"}  # not UTF-8, and not Latin 1
+    document = json.loads((trained / "run.json").read_text())
+    document["settings"]["data"] = "a\udce4b → c"  # not UTF-8, and not Latin 1
     (copy / "run.json").write_text(json.dumps(sealed(document)))
     for encoding, data in (("utf-8", b"a\\udce4b \xe2\x86\x92 c"), ("latin-1", b"a\\udce4b \\u2192 c")):
         words = [sys.executable, "-m", "neuralfactors", "info", str(copy)]

@@ -1,6 +1,5 @@
 """Presets, images held out and limits: what is learnt from, and what is not."""
 
-import json
 import shutil
 from dataclasses import replace
 
@@ -8,20 +7,19 @@ import numpy as np
 import pytest
 
 from neuralfactors.datasets import ImageFolder, write_scenes
-from neuralfactors.experiment import (
-    PRESETS,
-    ROWS,
-    STATE_OF_THE_ART,
-    Means,
-    Preset,
-    RunConfig,
-    RunFolder,
-    compare,
-    evaluate_row,
-    run,
+from neuralfactors.experiment import PRESETS, Means, Preset, compare, evaluate_row, train
+from neuralfactors.experiment.data import (
+    Part,
+    drawn,
+    limited,
+    open_data,
+    open_folder,
+    prepare,
+    training_samples,
+    used_splits,
 )
-from neuralfactors.experiment.data import DIGEST, open_data, open_folder, prepare, training_samples, used_splits
-from neuralfactors.experiment.subsets import Part, drawn, limited
+from neuralfactors.experiment.models import balance_of, check_settings
+from neuralfactors.runs import STATE_OF_THE_ART, TABLED, RunConfig, RunFolder
 from neuralfactors.vision import FeatureSettings
 
 
@@ -38,8 +36,8 @@ def names(samples):
 def test_settings_of_presets_are_valid(name):
     preset = Preset.read(name)
     for chosen in preset.features.values():
-        rows = (*ROWS, STATE_OF_THE_ART)
-        RunConfig("x", rows, "compare", parameters=chosen["parameters"], limits=chosen["limits"])
+        rows = (*TABLED, STATE_OF_THE_ART)
+        check_settings(RunConfig("x", rows, "compare", parameters=chosen["parameters"], limits=chosen["limits"]))
         FeatureSettings(**chosen["options"])
     words = FeatureSettings(**preset.features["bow"]["options"])
     assert (words.node_words, words.edge_words) == ((60, 30), (10, 5))  # the paper's sizes: 90 and 32
@@ -69,9 +67,9 @@ def test_unknown_presets_features_and_classes_are_refused(scenes):
     with pytest.raises(ValueError, match="preset must be one of msrc21, kitti, siftflow, got 'coco'"):
         Preset.read("coco")
     with pytest.raises(ValueError, match=r"features of the preset kitti must be one of bow, cnn, got 'bow\+cnn'"):
-        Preset.read("kitti").config(str(scenes), "bow+cnn", ROWS)
+        Preset.read("kitti").config(str(scenes), "bow+cnn", TABLED)
     with pytest.raises(ValueError, match=r"the preset siftflow is for the classes awning, .*, but .* has sky, water"):
-        Preset.read("siftflow").config(str(scenes), "bow", ROWS)
+        Preset.read("siftflow").config(str(scenes), "bow", TABLED)
 
 
 def test_held_out_images_are_never_learnt_from(scenes):
@@ -91,22 +89,14 @@ def test_held_out_images_are_never_learnt_from(scenes):
         RunConfig("x", holdout=-1)
 
 
-def test_settings_of_former_versions_are_understood():
-    config = RunConfig("x", limits={"SGD": 3})
-    former = {name: value for name, value in RunConfig("x").to_dict().items() if name not in ("limits", "holdout")}
-    assert RunConfig("x").is_that_of(former)
-    assert not config.is_that_of(former)
-    assert config.is_that_of(config.to_dict())
-
-
 def test_held_out_images_can_be_evaluated(scenes, tmp_path):
     parameters = {"unary": {"max_iter": 1}}
     config = RunConfig(str(scenes), ("unary",), "train", {"n_regions": 20}, parameters, test_split="holdout", holdout=4)
-    folder = RunFolder(run(config, tmp_path / "run", Means(tmp_path / "cache")))
-    again = evaluate_row(folder, "unary", scenes, "holdout", config, Means(tmp_path / "cache"))
-    assert again["n_images"] == 4
-    assert again["pixel"] == json.loads((tmp_path / "run/rows/unary/metrics.json").read_text())["pixel"]
-    assert evaluate_row(folder, "unary", scenes, "test", config, Means(tmp_path / "cache"))["n_images"] == 4
+    folder = RunFolder(train(config, tmp_path / "run", Means(tmp_path / "cache")))
+    row, means = folder.row("unary"), Means(tmp_path / "cache")
+    again = evaluate_row(folder, row, scenes, "holdout", means)
+    assert (again.n_images, again.pixel) == (4, row.metrics().pixel)
+    assert evaluate_row(folder, row, scenes, "test", means).n_images == 4
 
 
 def test_words_come_from_the_largest_limit_and_rows_learn_from_their_own(scenes, tmp_path):
@@ -116,8 +106,8 @@ def test_words_come_from_the_largest_limit_and_rows_learn_from_their_own(scenes,
     )
     assert len(training_samples(config, open_folder(config))) == 6
     assert len(training_samples(replace(config, limits={"SGD": 3}), open_folder(config))) == 12
-    folder = RunFolder(run(config, tmp_path / "run", Means(tmp_path / "cache")))
-    assert [folder.row_document(row)["n_train"] for row in ("unary", "SGD")] == [6, 3]
+    folder = RunFolder(train(config, tmp_path / "run", Means(tmp_path / "cache")))
+    assert [row.row().n_train for row in folder.rows()] == [6, 3]
     with pytest.raises(ValueError, match="the limit of SGD must not be negative, got -3"):
         RunConfig("x", limits={"SGD": -3})
 
@@ -131,10 +121,10 @@ def test_draws_are_ordered_seeded_and_nested():
 
 
 def test_balance_of_a_row_comes_from_the_nearest_setting():
-    config = RunConfig("x", (*ROWS, STATE_OF_THE_ART), balance=0.2, parameters={"SGD": {"balance": 0.7}})
-    assert [config.balance_of(row) for row in ("unary", "SGD", STATE_OF_THE_ART)] == [0.2, 0.7, 1.0]
+    config = RunConfig("x", (*TABLED, STATE_OF_THE_ART), balance=0.2, parameters={"SGD": {"balance": 0.7}})
+    assert [balance_of(config, row) for row in ("unary", "SGD", STATE_OF_THE_ART)] == [0.2, 0.7, 1.0]
     common = replace(config, parameters={**config.parameters, "*": {"balance": 0.4}})
-    assert [common.balance_of(row) for row in ("unary", "SGD", STATE_OF_THE_ART)] == [0.4, 0.7, 0.4]
+    assert [balance_of(common, row) for row in ("unary", "SGD", STATE_OF_THE_ART)] == [0.4, 0.7, 0.4]
 
 
 def test_set_without_test_images_is_compared_on_validation_images(tmp_path):
@@ -144,9 +134,9 @@ def test_set_without_test_images_is_compared_on_validation_images(tmp_path):
         str(scenes), ("unary",), "compare", {"n_regions": 20}, {"unary": {"max_iter": 1}}, test_split="test"
     )
     compare(config, [3], tmp_path / "run", Means(tmp_path / "cache"))
-    document = RunFolder(tmp_path / "run").document()
-    assert document["settings"]["test_split"] == "val"
-    assert document["seeds"] == [3]
+    run = RunFolder(tmp_path / "run").run()
+    assert run.settings.test_split == "val"
+    assert run.seeds == (3,)
     with pytest.raises(ValueError, match="seeds must name at least one seed"):
         compare(config, [], tmp_path / "other")
 
@@ -158,13 +148,12 @@ def test_seeds_of_a_comparison_share_a_random_split(tmp_path):
         str(scenes), ("unary",), "compare", {"n_regions": 10}, {"unary": {"max_iter": 1}}, test_split="test"
     )
     compare(config, [2, 0], tmp_path / "run")
-    whole, *runs = (RunFolder(tmp_path / "run" / place).document() for place in ("", "seed-2", "seed-0"))
-    assert [run["seed"] for run in runs] == [2, 0]
-    assert {run[DIGEST] for run in runs} == {whole[DIGEST]}
+    whole, *runs = (RunFolder(tmp_path / "run" / place).run() for place in ("", "seed-2", "seed-0"))
+    assert [run.settings.seed for run in runs] == [2, 0]
+    assert {run.data_digest for run in runs} == {whole.data_digest}
     judged = ImageFolder(scenes, random_state=2)["test"]
     for seed in (2, 0):
-        examples = json.loads((tmp_path / f"run/seed-{seed}/examples.json").read_text())["images"]
-        assert [example["name"] for example in examples] == [sample.name for sample in judged]
+        assert RunFolder(tmp_path / "run").seed(seed).examples() == tuple(sample.name for sample in judged)
 
 
 def test_limits_and_folds_go_by_images_where_there_are_mirror_images(scenes, tmp_path):

@@ -1,132 +1,241 @@
-"""docs/results.py: the page and the data of results, one set at a time."""
-
-import importlib.util
-import json
-import sys
-from pathlib import Path
+import re
+import shutil
 
 import pytest
 
-from neuralfactors.experiment import Preset, row_name
+from neuralfactors.report import write_report
 
-from .conftest import ROWS, read_json, write_json
-
-SCRIPT = Path(__file__).parents[2] / "docs/results.py"
-KITTI = ("sky", "building", "road", "sidewalk", "fence", "vegetation", "pole", "car")
+from .conftest import change_json, read_json, write_json
 
 
-@pytest.fixture
-def write_results(monkeypatch, tmp_path):
-    spec = importlib.util.spec_from_file_location("results", SCRIPT)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    (tmp_path / "docs").mkdir()
-
-    def write(*runs):
-        monkeypatch.setattr(sys, "argv", ["results.py", *map(str, runs), "--docs", str(tmp_path / "docs")])
-        module.main()
-        return read_json(tmp_path / "docs/results.json"), (tmp_path / "docs/RESULTS.md").read_text(encoding="utf-8")
-
-    return write
+def problems(run):
+    page = write_report(run).read_text(encoding="utf-8")
+    listed = re.search(r'<ul id="problems">(.*?)</ul>', page, re.S)
+    return re.findall(r"<li>(.*?)</li>", listed.group(1)) if listed else [], page
 
 
-def line(page, start):
-    return next(line for line in page.splitlines() if line.startswith(f"| {start} |"))
+def test_whole_run_has_no_problems(make_run):
+    assert problems(make_run())[0] == []
 
 
-def test_data_and_page_hold_the_figures(make_comparison, write_results):
-    run = make_comparison(KITTI, preset="kitti")
-    results, page = write_results(run)
-    rows = results["kitti"]["bow"]
-    assert list(rows) == ["int†+lin" if row == "int+lin-dagger" else row for row in ROWS]
-    row = rows["int+nrl"]
-    assert row["seeds"] == [0, 1, 2]
-    assert row["seconds_per_epoch"] == 3.0
-    assert len(row["per_class"]) == 8
-    pixels = [read_json(run / f"seed-{seed}/rows/int+nrl/metrics.json")["pixel"] for seed in range(3)]
-    assert row["pixel"] == pytest.approx(sum(pixels) / 3, abs=1e-4)
-    assert f"| {row['pixel']:.1f} ± {row['pixel_std']:.1f} | 75.6 |" in line(page, "int+nrl")
-    assert "(paper 4.3)" in line(page, "int+nrl")
-    assert (
-        "--preset kitti --features bow --methods 'unary,CP,SGD,int+lin,bif+nrl,int+nrl,int†+lin,3-layer' --seeds 3"
-        in page
-    )
-    verdicts = [text for text in page.splitlines() if "int+nrl against bif+nrl" in text]
-    assert "| 3 | +5.6 / +5.0 |" in verdicts[0]
-    assert str(run) not in page
+@pytest.mark.parametrize(
+    "path",
+    [
+        "examples.json",
+        "rows/SGD/row.json",
+        "rows/SGD/metrics.json",
+        "rows/SGD/history.jsonl",
+    ],
+)
+def test_missing_file_is_named_and_the_rest_shown(make_run, path):
+    run = make_run()
+    (run / path).unlink()
+    found, page = problems(run)
+    assert f"{path} is missing" in found
+    pixel = read_json(run / "rows/int+nrl/metrics.json")["pixel"]
+    assert f">{100 * pixel:.1f}</td>" in page
 
 
-def test_sets_features_and_rows_are_added_one_at_a_time(make_comparison, write_results, tmp_path):
-    first, page = write_results(make_comparison(KITTI, preset="kitti", rows=("SGD", "unary")))
-    other = make_comparison(KITTI, preset="kitti", rows=("CP", "SGD"), shifts=(2.0,), folder="other")
-    second, _ = write_results(other)
-    assert list(second["kitti"]["bow"]) == ["unary", "CP", "SGD"]
-    assert second["kitti"]["bow"]["unary"] == first["kitti"]["bow"]["unary"]
-    assert second["kitti"]["bow"]["SGD"]["seeds"] == [0]
-    third, page = write_results(make_comparison(KITTI, preset="kitti", features="bow+cnn", folder="cnn"))
-    assert list(third["kitti"]) == ["bow", "cnn"]
-    assert write_results() == (third, page)  # from the data alone
-    (tmp_path / "docs/notes.md").write_text("A remark.\n")
-    assert "\nA remark.\n" in write_results()[1]
+@pytest.mark.parametrize("path", ["examples.json", "rows/SGD/row.json", "rows/SGD/metrics.json"])
+@pytest.mark.parametrize("text", ["", '{"format": 1, "pix', "[1, 2]", '"text"', "\x00\xff"])
+def test_damaged_json_is_named_and_the_rest_shown(make_run, path, text):
+    run = make_run()
+    (run / path).write_text(text, encoding="latin-1")
+    found, page = problems(run)
+    wrong = ("is truncated or altered: it is not JSON", "was not written by neuralfactors")
+    assert any(problem.startswith(tuple(f"{path} {words}" for words in wrong)) for problem in found)
+    pixel = read_json(run / "rows/int+nrl/metrics.json")["pixel"]
+    assert f">{100 * pixel:.1f}</td>" in page
 
 
-def test_rows_without_figures_and_runs_without_a_preset(make_comparison, write_results, capsys):
-    run = make_comparison(KITTI, preset="kitti", rows=("SGD", "unary"), shifts=(0.0,))
-    (run / "seed-0/rows/SGD/metrics.json").write_text("{")
-    results, _ = write_results(run)
-    assert list(results["kitti"]["bow"]) == ["unary"]
-    assert "SGD is left out: it has no figures" in capsys.readouterr().out
-    with pytest.raises(SystemExit, match="was made without a preset"):
-        write_results(make_comparison(folder="own"))
+@pytest.mark.parametrize("text", ["", '{"format": 1, "pix', "[1, 2]", '"text"', "\x00\xff"])
+def test_damaged_run_is_refused(make_run, text):
+    run = make_run()
+    (run / "run.json").write_text(text, encoding="latin-1")
+    with pytest.raises(ValueError, match=r"run\.json (is truncated or altered|was not written by neuralfactors)"):
+        write_report(run)
 
 
-def test_limited_rows_and_other_settings_are_stated(make_comparison, write_results):
-    run = make_comparison(KITTI, preset="kitti", rows=("SGD", "unary"), shifts=(0.0,))
-    settings = {"train_split": "train", "features": {"n_regions": 9}, "parameters": {"SGD": {"C": 0.000123}}}
-    for folder in (run, run / "seed-0"):
-        write_json(folder / "run.json", {**read_json(folder / "run.json"), "settings": settings})
-    path = run / "seed-0/rows/SGD/row.json"
-    write_json(path, {**read_json(path), "n_train": 4})
-    _, page = write_results(run)
-    assert "| 1 | 4 of 6 |" in line(page, "SGD")
-    assert "--methods 'SGD' --seeds 1 --limit 4" in page
-    assert "The settings or features of unary, SGD were not those that the preset has now." in page
-    assert json.dumps({"C": 0.000123}) in page
+def test_missing_prediction_is_named_and_the_rest_shown(make_run):
+    run = make_run()
+    (run / "rows/SGD/predictions/first.png").unlink()
+    found, page = problems(run)
+    assert found == ["the prediction of SGD for first is left out: rows/SGD/predictions/first.png is missing"]
+    assert page.count('class="example"') == 2
 
 
-def test_rows_made_with_the_preset_are_known_by_it(make_comparison, write_results):
-    run, preset = make_comparison(KITTI, preset="kitti"), Preset.read("kitti").features["bow"]
-    settings = {
-        "train_split": "train",
-        "features": preset["options"],
-        "mirror": preset["mirror"],
-        "parameters": {row_name(row): changes for row, changes in preset["parameters"].items()},
-    }
-    for folder in (run, *run.glob("seed-*")):
-        write_json(folder / "run.json", {**read_json(folder / "run.json"), "settings": settings})
-    assert "were not those that the preset has now" not in write_results(run)[1]
+def test_history_cut_in_a_line_is_left_out(make_run):
+    run = make_run()
+    path = run / "rows/SGD/history.jsonl"
+    path.write_text(path.read_text()[:-40])
+    found, page = problems(run)
+    assert found == ["line 20 of rows/SGD/history.jsonl is truncated or altered: it is not JSON"]
+    assert page.count('data-series="SGD"') == 0
+    assert page.count('data-series="CP"') == 4
 
 
-def test_committed_page_is_that_of_the_committed_data(write_results, tmp_path):
-    data, page = SCRIPT.with_name("results.json"), SCRIPT.with_name("RESULTS.md")
-    if not data.exists():
-        pytest.skip("there are no results yet")
-    for path in (data, SCRIPT.with_name("notes.md")):
-        if path.exists():
-            (tmp_path / "docs" / path.name).write_bytes(path.read_bytes())
-    assert write_results()[1] == page.read_text(encoding="utf-8")
+def test_failed_and_running_rows_say_why(make_run):
+    run = make_run()
+    for row, change in (
+        ("CP", {"status": "failed", "error": "out of <memory>"}),
+        ("3-layer", {"status": "running"}),
+    ):
+        (run / "rows" / row / "metrics.json").unlink()
+        change_json(run / "rows" / row / "row.json", **change)
+    found, page = problems(run)
+    assert found == ["CP failed: out of &lt;memory&gt;", "3-layer is not finished"]
+    assert '<span class="status warn">failed</span>' in page
+    assert '<span class="status warn">running</span>' in page
 
 
-def test_the_summary_of_the_readme_is_that_of_the_committed_data():
-    path = SCRIPT.with_name("results.json")
-    if not path.exists():
-        pytest.skip("there are no results yet")
-    results, text = read_json(path), (SCRIPT.parents[1] / "README.md").read_text(encoding="utf-8")
+def test_run_just_started(make_run):
+    run = make_run()
+    shutil.rmtree(run / "rows")
+    shutil.rmtree(run / "examples")
+    (run / "examples.json").unlink()
+    found, page = problems(run)
+    assert found == ["no variant has begun", "examples.json is missing"]
+    for text in ("There is no row to show", "No row has a history", "no example pictures", "No row has a confusion"):
+        assert text in page
 
-    def both(row):
-        return f"{row['pixel']:.1f} / {row['class_mean']:.1f}"
 
-    for name, title in (("msrc21", "MSRC-21"), ("kitti", "KITTI"), ("siftflow", "SIFT Flow")):
-        cells = line(text, f"{title}, bags of words").strip("| ").split(" | ")
-        assert [cells[2], cells[4]] == [both(results[name]["bow"][row]) for row in ("int+nrl", "3-layer")]
-    assert f"With CNN features MSRC-21 has {both(results['msrc21']['cnn']['neural factors'])}" in text
+@pytest.mark.parametrize("what", ["picture", "truth", "size", "rgb", "link"])
+def test_unusable_examples_are_left_out(make_run, what):
+    from PIL import Image
+
+    run = make_run()
+    if what == "picture":
+        data = (run / "examples/first.jpg").read_bytes()
+        (run / "examples/first.jpg").write_bytes(data[: len(data) // 3])
+    elif what == "truth":
+        (run / "examples/first.png").unlink()
+    elif what == "size":
+        Image.new("L", (30, 40)).save(run / "examples/first.png")
+    elif what == "rgb":
+        Image.new("RGB", (60, 40)).save(run / "examples/first.png")
+    else:
+        (run / "examples/first.jpg").rename(run.parent / "secret.jpg")
+        (run / "examples/first.jpg").symlink_to(run.parent / "secret.jpg")
+    found, page = problems(run)
+    assert len(found) == 1
+    assert found[0].startswith("the example first is left out: ")
+    assert page.count('class="example"') == 1
+
+
+@pytest.mark.parametrize("name", ["../first", "/etc/first", "a/b"])
+def test_examples_elsewhere_are_refused(make_run, name):
+    run = make_run()
+    change_json(run / "examples.json", names=[name, "second"])
+    found, page = problems(run)
+    assert found == [
+        f"examples.json does not describe examples: an example must have a plain name, got {name!r}".replace(
+            "'", "&#39;"
+        )
+    ]
+    assert page.count('class="example"') == 0
+
+
+def test_damaged_prediction_leaves_the_example(make_run):
+    run = make_run()
+    (run / "rows/SGD/predictions/first.png").write_bytes(b"no picture")
+    found, page = problems(run)
+    assert len(found) == 1
+    assert found[0].startswith("the prediction of SGD for first is left out: ")
+    assert page.count('class="example"') == 2
+
+
+@pytest.mark.parametrize(
+    ("values", "reason"),
+    [
+        ({"class_mean": "high"}, "class_mean must be of type float, got str"),
+        ({"mean_iou": float("nan")}, "mean_iou must be finite, got nan"),
+        ({"pixel": 70.1}, "pixel must be a share from 0 to 1, got 70.1"),
+        ({"per_class": [1.0]}, "per_class, iou and the tables must be of one number of classes"),
+        ({"confusion": [[1, 2], [3]]}, "confusion must be a table"),
+        ({"confusion": [[float("nan")] * 3] * 3}, "confusion must be a table of finite numbers"),
+        ({"ablation": {"unary": 3}}, "interaction is missing"),
+        ({"colour": "blue"}, "metrics has an unknown key &#39;colour&#39;"),
+    ],
+)
+def test_unusable_figures_are_left_out_and_named(make_run, values, reason):
+    run = make_run(rows=("SGD", "int+nrl"))
+    change_json(run / "rows/SGD/metrics.json", **values)
+    found, page = problems(run)
+    assert len(found) == 1
+    assert found[0].startswith(f"rows/SGD/metrics.json does not describe metrics: {reason}")
+    assert 'data-row="SGD"' in page
+
+
+def test_figures_of_another_number_of_classes_are_left_out(make_run):
+    run, other = make_run(rows=("SGD",)), make_run(names=("sky", "road"), rows=("SGD",), folder="other")
+    shutil.copy(other / "rows/SGD/metrics.json", run / "rows/SGD/metrics.json")
+    assert problems(run)[0] == ["rows/SGD/metrics.json has 2 classes, but the run 3"]
+
+
+def test_nothing_labelled_becomes_dashes(make_run):
+    run = make_run(rows=("SGD", "int+nrl"))
+    change_json(run / "rows/SGD/metrics.json", pixel=None, class_mean=None, mean_iou=None)
+    found, page = problems(run)
+    assert found == []
+    visible = re.sub(r"data:image[^\"]*", "", page)
+    assert not re.search(r"\b(NaN|nan|None|inf)\b", visible.partition("<main")[2].partition('id="settings"')[0])
+
+
+def test_class_that_does_not_occur_is_absent_not_zero(make_run):
+    run = make_run()
+    path = run / "rows/SGD/metrics.json"
+    metrics = read_json(path)
+    metrics["per_class"][1] = None
+    metrics["confusion"][1] = [0, 0, 0]
+    write_json(path, metrics)
+    found, page = problems(run)
+    assert found == []
+    assert ">absent</text>" in page
+
+
+def test_run_without_test_images_says_so_once(make_run):
+    run = make_run(rows=("int+nrl",))
+    change_json(run / "run.json", splits={"train": 6, "val": 0, "test": 0})
+    (run / "examples.json").unlink()
+    (run / "rows/int+nrl/metrics.json").unlink()
+    assert problems(run)[0] == ["the run has no test images, so nothing was evaluated"]
+
+
+def test_row_of_another_format_is_left_out(make_run):
+    run = make_run()
+    change_json(run / "rows/SGD/row.json", format=4)
+    found, page = problems(run)
+    assert found == ["rows/SGD/row.json has format 4, newer than 3: update neuralfactors to read it"]
+    assert page.count('<tr data-row="SGD"') == 0
+
+
+def test_row_of_another_variant_is_left_out(make_run):
+    run = make_run()
+    shutil.copy(run / "rows/CP/row.json", run / "rows/SGD/row.json")
+    assert problems(run)[0] == ["rows/SGD/row.json is of another variant, CP"]
+
+
+def test_no_folder_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"nowhere is no folder: a run was expected there"):
+        write_report(tmp_path / "nowhere")
+
+
+def test_another_folder_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"is not a run folder: it has no run\.json"):
+        write_report(tmp_path)
+
+
+@pytest.mark.parametrize("version", [1, 2, 4, "new", None])
+def test_another_format_is_refused(make_run, version):
+    run = make_run()
+    change_json(run / "run.json", format=version)
+    with pytest.raises(ValueError, match=r"run\.json (has format \d, (older|newer) than 3|was not written by)"):
+        write_report(run)
+
+
+def test_bad_out_is_refused(make_run, tmp_path):
+    run = make_run()
+    with pytest.raises(ValueError, match=r"out must be a file, but .* is a folder"):
+        write_report(run, out=tmp_path)
+    with pytest.raises(FileNotFoundError, match="out must be in a folder that exists"):
+        write_report(run, out=tmp_path / "no" / "page.html")

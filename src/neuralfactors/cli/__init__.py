@@ -1,6 +1,34 @@
-"""The command line: one typed function a command. What takes long to import is imported when a command runs."""
+"""The command line: a file a command. What takes long to import is imported when a command runs."""
 
-from neuralfactors.cli import comparing, data, images, solving, training
+from neuralfactors.cli import (
+    compare,
+    convert,
+    demo,
+    evaluate,
+    info,
+    predict,
+    prepare,
+    report,
+    resume,
+    solve,
+    train,
+    tune,
+)
 from neuralfactors.cli.app import app, main
 
-__all__ = ["app", "comparing", "data", "images", "main", "solving", "training"]
+__all__ = [
+    "app",
+    "compare",
+    "convert",
+    "demo",
+    "evaluate",
+    "info",
+    "main",
+    "predict",
+    "prepare",
+    "report",
+    "resume",
+    "solve",
+    "train",
+    "tune",
+]

@@ -6,12 +6,10 @@ import inspect
 import io
 import logging
 import os
-import shlex
 import signal
 import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -30,47 +28,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
 )
 
-# Arguments and options that several commands share.
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors and results.")]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Tell more of what is going on.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", help="Processes for features; -1: one per core.", show_default="as needed")
-]
-Dask = Annotated[str | None, typer.Option("--dask", metavar="SCHEDULER", help="Compute features on a Dask cluster.")]
-CacheFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--cache",
-        metavar="DIR",
-        envvar="NEURALFACTORS_CACHE",
-        help="Where features are kept.",
-        show_default="~/.cache/neuralfactors",
-    ),
-]
-Mirror = Annotated[
-    bool | None, typer.Option("--mirror/--no-mirror", help="Learn from mirror images too.", show_default="no-mirror")
-]
-Regions = Annotated[
-    int | None,
-    typer.Option(min=1, help="Regions an image is divided into.", show_default="300, or 1000 with CNN features"),
-]
-Backbone = Annotated[
-    str | None,
-    typer.Option(
-        "--backbone",
-        metavar="NAME",
-        help="Network of CNN features: efficientnet-lite0 to 2, or timm:MODEL.",
-        show_default="efficientnet-lite2",
-    ),
-]
-Void = Annotated[list[str] | None, typer.Option("--void", metavar="CLASS", help="Class that counts as void; repeat.")]
-Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="CLASS", help="Class not to learn; repeat.")]
-Settings = Annotated[
-    list[Path] | None, typer.Option("--settings", metavar="FILE", help="Settings that 'tune' wrote; repeat.")
-]
-Row = Annotated[str | None, typer.Option("--row", help="Which model of the run.", show_default="int+nrl, or the last")]
 
 
 class Interrupted(Exception):  # noqa: N818 - it is not an error
@@ -141,25 +100,6 @@ def tell(text: str) -> None:
 def progress() -> int:
     """1 where progress bars are welcome, else 0."""
     return int(logger.isEnabledFor(logging.INFO))
-
-
-def feature_options(features: str, regions: int | None, backbone: str | None) -> dict[str, Any]:
-    """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
-    if backbone is not None and "cnn" not in features:
-        raise ValueError(f"backbone is for CNN features, but features is {features!r}")
-    given = {"n_regions": regions, "backbone": backbone}
-    return {"features": features, **{name: value for name, value in given.items() if value is not None}}
-
-
-def cache_folder(chosen: Path | None) -> Path:
-    """The folder that keeps features: `chosen`, or the user's cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return chosen or Path(base) / "neuralfactors"
-
-
-def command_line() -> str:
-    """The command that is running, as it could be typed."""
-    return shlex.join(["neuralfactors", *sys.argv[1:]])
 
 
 def _print_version(wanted: bool) -> None:

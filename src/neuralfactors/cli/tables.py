@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
+
+from neuralfactors.runs import NAMES, Metrics, Row, RowFolder, RunFolder
+from neuralfactors.runs.documents import encode, read_document
+from neuralfactors.runs.records import Settings
 
 SHOWN_TRIALS = 8
 
@@ -26,6 +31,11 @@ def counted(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
+def percent(share: float | None) -> float | None:
+    """A share in percent, or None."""
+    return None if share is None else 100 * share
+
+
 def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     """Print `rows` under `heads`; the first column to the left, the others to the right."""
     cells = [[_cell(value) for value in row] for row in (heads, *rows)]
@@ -35,109 +45,95 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
         typer.echo("  ".join([first, *others]).rstrip())
 
 
-def row_figures(run: Path) -> list[dict[str, Any]]:
-    """What is known of every row of a run, or of a comparison: status, accuracy, seconds."""
-    from neuralfactors.experiment import SEEDS, RunFolder
-    from neuralfactors.experiment.folder import HISTORY_FILE, METRICS_FILE, read_object
-    from neuralfactors.files import read_records
-    from neuralfactors.report import comparison_figures
-
-    folder = RunFolder.open(run)
-    if SEEDS in folder.document():
-        rows: list[dict[str, Any]] = comparison_figures(run)["rows"]
-        return rows
-    found = []
-    for row in folder.document()["settings"]["rows"]:
-        state = folder.row_document(row)
-        path = folder.row(row) / METRICS_FILE
-        metrics = read_object(path) if path.exists() else {}
-        figures = {name: metrics.get(name) for name in ("split", "pixel", "class_mean", "mean_iou")}
-        times = {name: state.get(name) for name in ("epochs", "seconds", "seconds_per_epoch")}
-        history = folder.row(row) / HISTORY_FILE
-        if times["epochs"] is None and history.exists():  # not finished yet
-            times["epochs"] = len(read_records(history))
-        found.append({"row": row, "status": state.get("status", "waiting"), **figures, **times})
-    return found
-
-
-def show_rows(run: Path) -> None:
-    """Print the table of a run's rows."""
-    heads = ("row", "status", "split", "pixel %", "class %", "IoU %", "epochs", "seconds")
-    names = ("row", "status", "split", "pixel", "class_mean", "mean_iou", "epochs", "seconds")
-    show_table(heads, [[figures[name] for name in names] for figures in row_figures(run)])
-
-
 def _cell(value: object) -> str:
     if value is None:
         return "–"
     return f"{value:.1f}" if isinstance(value, float) else str(value)
 
 
-def show_results(run: Path) -> None:
-    """Print what came out: the rows of a run, those of a comparison beside the paper's, the trials of a search."""
-    from neuralfactors.experiment import SEEDS, RunFolder
+@dataclass(frozen=True)
+class RowProgress:
+    """How far a variant of a run is, and what it has reached."""
 
-    document = RunFolder.open(run).document()
-    if document["kind"] == "tune":
-        show_trials(run)
-    elif SEEDS in document:
+    variant: str
+    row: Row | None
+    n_epochs: int | None  # so far
+    metrics: Metrics | None
+
+
+def row_progress(folder: RowFolder) -> RowProgress:
+    """How far the variant in `folder` is."""
+    row = folder.row()
+    epochs = row.epochs if row and row.epochs is not None else len(folder.history()) or None
+    return RowProgress(folder.variant, row, epochs, folder.metrics())
+
+
+def show_rows(folder: RunFolder) -> None:
+    """Print the table of a run's variants."""
+    heads = ("variant", "status", "split", "pixel %", "class %", "IoU %", "epochs", "seconds")
+    lines = []
+    for each in map(row_progress, folder.rows()):
+        found = each.metrics
+        figures = [percent(share) for share in (found.pixel, found.class_mean, found.mean_iou)] if found else [None] * 3
+        status, seconds = (each.row.status, each.row.seconds) if each.row else ("waiting", None)
+        lines.append([each.variant, status, found.split if found else None, *figures, each.n_epochs, seconds])
+    show_table(heads, lines)
+
+
+def show_results(run: Path) -> None:
+    """Print what came out: the variants of a run, those of a comparison beside the paper's, the trials of a search."""
+    folder = RunFolder(run)
+    record = folder.run()
+    if record.search:
+        show_trials(folder)
+    elif record.seeds:
         show_comparison(run)
     else:
-        show_rows(run)
+        show_rows(folder)
 
 
-def show_trials(run: Path, *, as_json: bool = False) -> None:
-    """Print the settings that a search has chosen, after its best trials."""
-    from neuralfactors.experiment import read_trials
-    from neuralfactors.experiment.folder import read_object
-
-    trials = list(read_trials(run).values())
-    best = sorted((t for t in trials if t["score"] is not None), key=lambda t: (-t["score"], t["trial"]))
-    path = run / "settings.json"
+def show_trials(folder: RunFolder, *, as_json: bool = False) -> None:
+    """Print the best trials of a search, or with `as_json` all of them and the settings that it has chosen."""
+    trials = list(folder.trials().values())
     if as_json:
-        show_json({"settings": read_object(path) if path.exists() else None, "trials": trials})
+        settings = encode(read_document(Settings, folder.settings)) if folder.settings.exists() else None
+        show_json({"settings": settings, "trials": encode(trials)})
         return
-    names = list(dict.fromkeys(name for trial in trials for name in trial["parameters"]))
-    heads = ("trial", "score", "pixel %", "class %", *names)
-    rows = []
+    scores = {trial.number: trial.score for trial in trials if trial.score is not None}
+    best = sorted((trial for trial in trials if trial.number in scores), key=lambda t: (-scores[t.number], t.number))
+    names = list(dict.fromkeys(name for trial in trials for name in trial.parameters))
+    lines = []
     for trial in best[:SHOWN_TRIALS]:
-        values = [trial["parameters"].get(name) for name in names]
-        figures = (trial["score"], trial["pixel"], trial["class_mean"])
-        rows.append([trial["trial"], *figures, *("as it was" if v is None else f"{v:g}" for v in values)])
-    show_table(heads, rows)
+        values = [f"{trial.parameters[name]:g}" if name in trial.parameters else "as it was" for name in names]
+        lines.append([trial.number, *map(percent, (trial.score, trial.pixel, trial.class_mean)), *values])
+    show_table(("trial", "score %", "pixel %", "class %", *names), lines)
     failed = len(trials) - len(best)
     typer.echo(counted(len(trials), "trial") + (f", {failed} of them failed" if failed else ""))
 
 
 def show_comparison(run: Path, *, as_json: bool = False) -> None:
     """Print the table of a comparison: mean and standard deviation over the seeds, the paper's figures, differences."""
-    from neuralfactors.report import comparison_figures
+    from neuralfactors.report import compare_with_paper, read_results
+    from neuralfactors.report.charts.svg import percent as told
+    from neuralfactors.report.charts.svg import plus_minus, signed
 
-    figures = comparison_figures(run)
+    figures = compare_with_paper(read_results(run))
     if as_json:
-        show_json(figures)
+        show_json(encode(figures))
         return
-    heads = ("row", "seeds", "pixel %", "paper", "diff", "class %", "paper", "diff", "images", "best epoch", "s/epoch")
-    rows = []
-    for row in figures["rows"]:
-        cells: list[object] = [row["row"], len(row["seeds"])]
-        for key in ("pixel", "class_mean"):
-            cells += [_with_spread(row[key], row[f"{key}_std"]), row[f"{key}_paper"], _signed(row[f"{key}_difference"])]
-        rows.append([*cells, *(_whole(row[key]) for key in ("n_train", "best_epoch")), row["seconds_per_epoch"]])
-    show_table(heads, rows)
-    if figures["split"]:
-        typer.echo(f"Accuracies are of {counted(figures['n_images'], 'image')}, the split {figures['split']}.")
-    for problem in figures["problems"]:
+    heads = ("variant", "seeds", *("pixel %", "paper", "diff"), *("class %", "paper", "diff"))
+    lines = []
+    for row in figures.rows:
+        cells: list[object] = [NAMES[row.variant].printed, len(row.seeds)]
+        for cell in (row.pixel, row.class_mean):
+            cells += [told(cell.ours) + plus_minus(cell.spread), told(cell.paper), signed(cell.difference)]
+        lines.append([*cells, *map(_whole, (row.n_train, row.best_epoch)), row.seconds_per_epoch])
+    show_table((*heads, "images", "best epoch", "s/epoch"), lines)
+    if figures.split:
+        typer.echo(f"Accuracies are of {counted(figures.n_images or 0, 'image')}, the split {figures.split}.")
+    for problem in figures.problems:
         typer.echo(problem, err=True)
-
-
-def _with_spread(value: float | None, spread: float | None) -> str:
-    return "–" if value is None else f"{value:.1f}" + ("" if spread is None else f" ± {spread:.1f}")
 
 
 def _whole(value: float | None) -> int | None:
     return None if value is None else round(value)
-
-
-def _signed(value: float | None) -> str:
-    return "–" if value is None else f"{value:+.1f}".replace("-", "−")

@@ -1,30 +1,28 @@
-"""What all rows of a run share: the images, checked and described."""
+"""The images of a run, which all its variants share: opened, checked, described, and parts of them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
 
+import numpy as np
+
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets.folder import Sample
-from neuralfactors.experiment.config import RunConfig
-from neuralfactors.experiment.folder import RunFolder
-from neuralfactors.experiment.subsets import drawn
 from neuralfactors.persistence import DOCUMENT
+from neuralfactors.runs import Run, RunConfig, RunFolder
+from neuralfactors.runs.config import HOLDOUT, REST
 from neuralfactors.segmentation import Describer, LabelledGraphs
 from neuralfactors.segmentation.samples import LabelledImage, with_mirrored
 from neuralfactors.vision import FeatureSettings
 
 MANY_IMAGES = 64  # from here on, starting a process per core pays
-
-HOLDOUT, REST = "holdout", "rest"  # splits made of the training images
-DIGEST = "data_digest"  # the key of run.json
 USUAL = ("val", "test")  # splits that a set may do without
 
 
@@ -89,8 +87,8 @@ def used_splits(config: RunConfig, data: ImageFolder) -> dict[str, str | None]:
             return None
         return split if data[split] else None
 
-    train, val = (REST, HOLDOUT) if config.holdout else (config.train_split, config.val_split)
-    return {"train": train, "val": present(val), "test": present(config.test_split)}
+    val = HOLDOUT if config.holdout else config.val_split
+    return {"train": config.learnt_split, "val": present(val), "test": present(config.test_split)}
 
 
 def data_digest(config: RunConfig, data: ImageFolder) -> str:
@@ -101,18 +99,18 @@ def data_digest(config: RunConfig, data: ImageFolder) -> str:
     return hashlib.blake2b(json.dumps([classes, splits]).encode(), digest_size=16).hexdigest()
 
 
-def refuse_changed(document: Mapping[str, Any], config: RunConfig, data: ImageFolder) -> None:
-    """Refuse to go on with the run of `document` where its images or classes are no longer those it began with."""
-    if document.get(DIGEST) not in (None, data_digest(config, data)):
+def refuse_changed(run: Run, data: ImageFolder) -> None:
+    """Refuse to go on with `run` where its images or classes are no longer those it began with."""
+    if run.data_digest not in (None, data_digest(run.settings, data)):
         raise ValueError(
             f"{data.root} has other images, splits or classes than when the run began: begin another in a new folder"
         )
 
 
 def training_samples(config: RunConfig, data: ImageFolder) -> list[Sample]:
-    """The images that at least one row learns from."""
+    """The images that at least one variant learns from."""
     samples = data[used_splits(config, data)["train"] or ""]
-    limits = [config.limit_of(row) or len(samples) for row in config.rows]
+    limits = [config.limit_of(variant) or len(samples) for variant in config.variants]
     return [samples[n] for n in drawn(len(samples), max(limits), config.seed)]
 
 
@@ -176,3 +174,44 @@ def fill_cache(config: RunConfig, means: Means) -> int:
 def feature_settings(config: RunConfig) -> FeatureSettings:
     """The features of a run, whose words are learnt with its seed."""
     return FeatureSettings(**{"random_state": config.seed, **config.features})
+
+
+def drawn(n_items: int, n_drawn: int, seed: int) -> list[int]:
+    """Numbers, in order, of `n_drawn` of `n_items`; fewer ones of the same seed are among more of them.
+
+    >>> set(drawn(100, 5, seed=1)) < set(drawn(100, 50, seed=1))
+    True
+    """
+    order = np.random.default_rng([seed, n_items]).permutation(n_items)
+    return sorted(order[:n_drawn].tolist())
+
+
+class Part(Sequence[Any]):
+    """Items of a sequence by their numbers; they are not made before they are asked for."""
+
+    def __init__(self, items: Sequence[Any], numbers: Sequence[int]) -> None:
+        self._items, self._numbers = items, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, n: Any) -> Any:
+        if isinstance(n, slice):
+            return [self[i] for i in range(len(self))[n]]
+        return self._items[self._numbers[n]]
+
+
+def take(graphs: LabelledGraphs, numbers: Sequence[int]) -> LabelledGraphs:
+    """The graphs of the images with these numbers."""
+    return LabelledGraphs(*(Part(items, numbers) for items in (graphs.samples, graphs.images, graphs.X, graphs.Y)))
+
+
+def take_images(graphs: LabelledGraphs, numbers: Sequence[int], copies: int) -> LabelledGraphs:
+    """The graphs of the images with these numbers, where there are `copies` of each, one after another."""
+    return take(graphs, [copies * n + k for n in numbers for k in range(copies)])
+
+
+def limited(graphs: LabelledGraphs, limit: int, seed: int, copies: int = 1) -> LabelledGraphs:
+    """The graphs of at most `limit` images, drawn by `seed`; all of them where it is 0."""
+    n = len(graphs.X) // copies
+    return graphs if not 0 < limit < n else take_images(graphs, drawn(n, limit, seed), copies)

@@ -9,35 +9,31 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from neuralfactors.datasets import write_image, write_label_map
-from neuralfactors.experiment.folder import write_json
+from neuralfactors.runs import RowFolder, RunFolder
 from neuralfactors.segmentation import LabelledGraphs, Segmenter
 
 MAX_SIDE = 400
 VOID_INDICES = (255, 65535)  # of pixels without label, in 8 and 16 bits; the others have the number of their class
-EXAMPLES_FILE = "examples.json"
 
 
-def write_examples(folder: Path, graphs: LabelledGraphs, palette: NDArray[np.uint8], n_examples: int) -> None:
+def write_examples(folder: RunFolder, graphs: LabelledGraphs, palette: NDArray[np.uint8], n_examples: int) -> None:
     """Copy `n_examples` of the images, at equal distances in the split, and their label maps into `folder`."""
-    (folder / "examples").mkdir(parents=True, exist_ok=True)
-    listed = []
-    for n in chosen(len(graphs.samples), n_examples):
-        sample = graphs.samples[n]
-        image = np.asarray(_small(sample.read_image(), Image.Resampling.LANCZOS))
-        files = {"image": f"examples/{sample.name}.jpg", "truth": f"examples/{sample.name}.png"}
-        write_image(folder / files["image"], image)
-        _write_map(folder / files["truth"], sample.read_labels(), palette)
-        listed.append({"name": sample.name, **files})
-    write_json(folder / EXAMPLES_FILE, {"images": listed})
+    samples = [graphs.samples[n] for n in chosen(len(graphs.samples), n_examples)]
+    for sample in samples:
+        path = folder.example_image(sample.name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_image(path, np.asarray(_small(sample.read_image(), Image.Resampling.LANCZOS)))
+        _write_map(folder.example_truth(sample.name), sample.read_labels(), palette)
+    folder.write_examples(sample.name for sample in samples)
 
 
-def write_predictions(place: Path, segmenter: Segmenter, graphs: LabelledGraphs, n_examples: int) -> None:
-    """Write the predictions for the images that `write_examples` has copied into the folder `place`."""
+def write_predictions(folder: RowFolder, segmenter: Segmenter, graphs: LabelledGraphs, n_examples: int) -> None:
+    """Write the predictions for the images that `write_examples` has copied."""
     palette = segmenter.describer_.classes.palette
-    place.mkdir(parents=True, exist_ok=True)
     for n in chosen(len(graphs.samples), n_examples):
-        labels = segmenter.label_graph(graphs.X[n])
-        _write_map(place / f"{graphs.samples[n].name}.png", graphs.images[n].paint(labels), palette)
+        path = folder.prediction(graphs.samples[n].name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _write_map(path, graphs.images[n].paint(segmenter.label_graph(graphs.X[n])), palette)
 
 
 def chosen(n_images: int, n_examples: int) -> list[int]:

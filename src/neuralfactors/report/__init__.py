@@ -1,6 +1,7 @@
 """Run folders in, one self-contained HTML file out; never loads a model."""
 
-from neuralfactors.report.figures import comparison_figures
 from neuralfactors.report.page import write_report
+from neuralfactors.report.results import RunResults, read_results
+from neuralfactors.report.tables import Comparison, compare_with_paper
 
-__all__ = ["comparison_figures", "write_report"]
+__all__ = ["Comparison", "RunResults", "compare_with_paper", "read_results", "write_report"]

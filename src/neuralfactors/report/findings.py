@@ -1,4 +1,4 @@
-"""The paper's findings, decided by differences between two rows, or between parts of one, seed by seed."""
+"""The paper's findings, decided by differences between two variants, or between parts of one, seed by seed."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from neuralfactors.report.charts import svg
-from neuralfactors.report.published import VARIANTS, Published
-from neuralfactors.report.run import Run, deviation, mean
+from neuralfactors.report.published import Published
+from neuralfactors.report.results import RunResults, deviation, mean
+from neuralfactors.report.tables import MEASURES, PARTS, part_accuracy
+from neuralfactors.runs import NAMES
 
-MEASURES = ("pixel", "class_mean")
 PAIRS = (
     ("Integrated training beats bifurcated, with neural interactions", "int+nrl", "bif+nrl"),
     ("Integrated training beats bifurcated, with linear interactions", "int+lin", "SGD"),
@@ -18,7 +19,7 @@ PAIRS = (
     ("Neural interactions beat linear ones, trained integrated", "int+nrl", "int+lin"),
     ("Neural interactions beat linear ones, trained bifurcated", "bif+nrl", "SGD"),
 )
-SYNERGY_ROWS = ("int+nrl", "bif+nrl")
+WITH_SYNERGY = ("int+nrl", "bif+nrl")
 BySeed = Mapping[Any, float]  # a figure with each seed
 
 
@@ -32,49 +33,46 @@ class Finding:
     paper: str
 
 
-def findings(run: Run, paper: Published) -> list[Finding]:
+def findings(results: RunResults, paper: Published) -> list[Finding]:
     """The paper's claims, each decided by the figures of this run, or of all seeds of a comparison."""
     found = []
     for claim, better, worse in PAIRS:
-        ours = [gains(run.by_seed(better, key), run.by_seed(worse, key)) for key in MEASURES]
+        ours = [gains(results.by_seed(better, key), results.by_seed(worse, key)) for key in MEASURES]
         found.append(
             Finding(title(claim, better, worse), verdict(ours), points(ours), paper_gain(paper, better, worse))
         )
-    for folder in SYNERGY_ROWS:
-        if run.row(folder):
-            joint = [synergy(run, folder, key) for key in MEASURES]
-            claim = f"The two kinds of factors of {folder} do better together than the better kind alone"
+    for variant in WITH_SYNERGY:
+        if results.row(variant):
+            joint = [synergy(results, variant, key) for key in MEASURES]
+            claim = f"The two kinds of factors of {variant} do better together than the better kind alone"
             found.append(Finding(claim, verdict(joint), points(joint), "–"))
     return found
 
 
 def title(claim: str, better: str, worse: str) -> str:
-    """The claim with the names of its two rows."""
-    names = {variant.folder: variant.name for variant in VARIANTS}
-    return f"{claim} ({names[better]} against {names[worse]})"
+    """The claim with the names of its two variants."""
+    return f"{claim} ({NAMES[better].printed} against {NAMES[worse].printed})"
 
 
 def paper_gain(paper: Published, better: str, worse: str) -> str:
-    """The difference of the two rows in the paper, both measures, or a dash."""
+    """The difference of the two variants in the paper, both measures, or a dash."""
     if better not in paper.rows or worse not in paper.rows:
         return "–"
     return points([[getattr(paper.rows[better], key) - getattr(paper.rows[worse], key)] for key in MEASURES])
 
 
 def gains(better: BySeed, worse: BySeed) -> list[float]:
-    """Differences in points with each seed that both have."""
+    """Differences with each seed that both have."""
     return [value - worse[seed] for seed, value in better.items() if seed in worse]
 
 
-def synergy(run: Run, folder: str, key: str) -> list[float]:
-    """How many points both kinds of factors of a row do better than the better kind alone, with each seed."""
+def synergy(results: RunResults, variant: str, key: str) -> list[float]:
+    """How much better both kinds of factors of a variant do than the better kind alone, with each seed."""
     found = []
-    for row in run.repeats(folder).values():
-        ablation = row.metrics.ablation if row.metrics else {}
-        joint, *alone = (ablation.get(part, {}).get(key) for part in ("joint", "unary", "interaction"))
-        known = [value for value in alone if value is not None]
-        if joint is not None and len(known) == 2:
-            found.append(joint - max(known))
+    for row in results.repeats(variant).values():
+        unary, interaction, joint = (getattr(part_accuracy(row.metrics, part), key) for part in PARTS)
+        if unary is not None and interaction is not None and joint is not None:
+            found.append(joint - max(unary, interaction))
     return found
 
 
@@ -94,12 +92,7 @@ def verdict(measures: Sequence[Sequence[float]]) -> str:
 
 
 def points(measures: Sequence[Sequence[float]]) -> str:
-    """The mean differences and their standard deviations over the seeds, one measure after the other."""
+    """The mean differences and their standard deviations over the seeds, in points, one measure after the other."""
     if not any(measures):
         return "–"
-    return " / ".join(svg.signed(mean(values)) + plus_minus(deviation(values)) for values in measures)
-
-
-def plus_minus(spread: float | None) -> str:
-    """A standard deviation to stand behind a mean; empty where there is none."""
-    return "" if spread is None else f" ± {spread:.1f}"
+    return " / ".join(svg.signed(mean(values)) + svg.plus_minus(deviation(values)) for values in measures)

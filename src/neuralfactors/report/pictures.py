@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
+from PIL import Image, UnidentifiedImageError
 
 from neuralfactors.files import check_regular
-from neuralfactors.report.run import ClassInfo, Example, Row, Run
+from neuralfactors.report.results import RowResults, RunResults
+from neuralfactors.runs import USUAL, ClassInfo
+from neuralfactors.runs.names import BASELINE
 
 LARGEST = 480  # pixels along the longer side
 VOID_COLORS = ((20, 20, 24), (236, 236, 240), (128, 128, 128))
-BASELINE, IMPROVED = "SGD", "int+nrl"  # the paper's pictures compare these two
 
 Color = tuple[int, int, int]
 Labels = NDArray[np.uint16]  # (H, W)
@@ -27,10 +29,10 @@ Labels = NDArray[np.uint16]  # (H, W)
 class Layer:
     """A label map of an example: the truth or the prediction of a row."""
 
-    key: str  # "truth" or a row's folder
+    key: str  # "truth" or a variant
     name: str
     uri: str
-    accuracy: float | None  # in percent of the labelled pixels; None for the truth, or where nothing is labelled
+    accuracy: float | None  # share of the labelled pixels; None for the truth, or where nothing is labelled
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Shown:
     size: tuple[int, int]  # width, height
     image: str  # data URI
     layers: tuple[Layer, ...]
-    gain: float | None  # accuracy of the improved row minus that of the baseline, in points
+    gain: float | None  # accuracy of int+nrl minus that of SGD, the two that the paper's pictures compare
 
     def layer(self, key: str) -> Layer | None:
         """The layer of that key, if the example has it."""
@@ -65,50 +67,54 @@ def _next(color: Color) -> Color:
     return (code >> 16 & 255, code >> 8 & 255, code & 255)
 
 
-def shown_examples(run: Run) -> list[Shown]:
+def shown_examples(results: RunResults) -> list[Shown]:
     """The examples that can be read, from the largest gain to the largest loss."""
-    colors = palette(run.classes)
-    found = [shown for shown in (_show(example, run, colors) for example in run.examples) if shown]
+    colors = palette(results.run.classes)
+    found = [shown for name in results.examples if (shown := _show(name, results, colors))]
     return sorted(found, key=lambda shown: -(shown.gain if shown.gain is not None else -1e9))
 
 
-def _show(example: Example, run: Run, colors: list[Color]) -> Shown | None:
-    try:
-        image, size = _read_image(example.image)
-        truth = _read_map(example.truth, size, len(run.classes))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        run.problems.append(f"the example {example.name} is left out: {_reason(error, run.folder)}")
+def _show(name: str, results: RunResults, colors: list[Color]) -> Shown | None:
+    folder, n_labels = results.folder, len(results.run.classes)
+
+    def read() -> tuple[str, tuple[int, int], Labels]:
+        image, size = _read_image(_inside(folder.example_image(name), folder.path))
+        return image, size, _read_map(_inside(folder.example_truth(name), folder.path), size, n_labels)
+
+    found = results.attempt(read, f"the example {name} is left out: ")
+    if not found:
         return None
+    image, size, truth = found
     layers = [Layer("truth", "truth", _map_uri(truth, colors), None)]
-    for row in run.rows:
-        predicted = _prediction(example, row, size, run)
+    for row in results.rows:
+        predicted = _prediction(name, row, size, results)
         if predicted is not None:
-            layers.append(Layer(row.folder, row.name, _map_uri(predicted, colors), _accuracy(truth, predicted, run)))
+            accuracy = _accuracy(truth, predicted, n_labels)
+            layers.append(Layer(row.variant.key, row.variant.printed, _map_uri(predicted, colors), accuracy))
     scores = {layer.key: layer.accuracy for layer in layers}
-    before, after = scores.get(BASELINE), scores.get(IMPROVED)
+    before, after = scores.get(BASELINE), scores.get(USUAL)
     gain = None if before is None or after is None else after - before
-    return Shown(example.name, size, image, tuple(layers), gain)
+    return Shown(name, size, image, tuple(layers), gain)
 
 
-def _prediction(example: Example, row: Row, size: tuple[int, int], run: Run) -> Labels | None:
-    path = row.predictions / f"{example.name}.png"
-    if not path.resolve().is_relative_to(run.folder.resolve()):
+def _prediction(name: str, row: RowResults, size: tuple[int, int], results: RunResults) -> Labels | None:
+    path = row.folder.prediction(name)
+    if row.row.status != "done" and not path.exists():
         return None
-    if not path.exists():
-        if row.status == "done":
-            run.problems.append(f"{path.relative_to(run.folder).as_posix()} is missing")
-        return None
-    try:
-        return _read_map(path, size, len(run.classes))
-    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
-        reason = _reason(error, run.folder)
-        run.problems.append(f"the prediction of {row.name} for {example.name} is left out: {reason}")
-        return None
+    what = f"the prediction of {row.variant.printed} for {name} is left out: "
+    return results.attempt(lambda: _read_map(_inside(path, row.folder.path), size, len(results.run.classes)), what)
+
+
+def _inside(path: Path, folder: Path) -> Path:
+    """`path`, refused where it is a link to what is not in `folder`: a page must not show a stranger's other files."""
+    if not path.resolve().is_relative_to(folder.resolve()):
+        raise ValueError(f"{path} is outside the run folder")
+    return path
 
 
 def _read_image(path: Path) -> tuple[str, tuple[int, int]]:
     data = check_regular(path).read_bytes()
-    with Image.open(io.BytesIO(data)) as opened:
+    with _readable(path), Image.open(io.BytesIO(data)) as opened:
         kind, picture = opened.format, opened.convert("RGB")
     if kind in ("JPEG", "PNG", "WEBP") and max(picture.size) <= LARGEST:
         return _uri(data, f"image/{kind.lower()}"), picture.size
@@ -120,7 +126,7 @@ def _read_image(path: Path) -> tuple[str, tuple[int, int]]:
 
 def _read_map(path: Path, size: tuple[int, int], n_labels: int) -> Labels:
     """Labels of an index PNG, at the size of the picture; n_labels is void."""
-    with Image.open(check_regular(path)) as opened:
+    with _readable(path), Image.open(check_regular(path)) as opened:
         if opened.mode not in ("P", "L", "1", "I;16"):
             raise ValueError(f"{path.name} must be an index map of one channel, got the mode {opened.mode}")
         picture = opened.copy()
@@ -143,16 +149,19 @@ def _map_uri(labels: Labels, colors: list[Color]) -> str:
     return _uri(written.getvalue(), "image/png")
 
 
-def _accuracy(truth: Labels, predicted: Labels, run: Run) -> float | None:
-    counted = truth < len(run.classes)
-    return 100.0 * float((truth == predicted)[counted].mean()) if counted.any() else None
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    """Pillow's own errors, of which some are neither OSError nor ValueError, as ValueError."""
+    try:
+        yield
+    except (SyntaxError, Image.DecompressionBombError, UnidentifiedImageError) as error:
+        raise ValueError(f"{path} is no picture that can be read: {error}") from error
+
+
+def _accuracy(truth: Labels, predicted: Labels, n_labels: int) -> float | None:
+    counted = truth < n_labels
+    return float((truth == predicted)[counted].mean()) if counted.any() else None
 
 
 def _uri(data: bytes, kind: str) -> str:
     return f"data:{kind};base64,{base64.b64encode(data).decode()}"
-
-
-def _reason(error: BaseException, folder: Path) -> str:
-    if isinstance(error, FileNotFoundError) and error.filename:
-        return f"{Path(error.filename).relative_to(folder).as_posix()} is missing"
-    return str(error).replace(f"{folder}/", "") or type(error).__name__

@@ -1,23 +1,28 @@
-"""Ours beside the paper's: the cells of the tables."""
+"""Ours beside the paper's: the cells of the tables, for pages, terminals and JSON. All figures are shares."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from neuralfactors.report.published import VARIANTS, Figures, Published
-from neuralfactors.report.run import ACCURACIES, Metrics, Row, Run, deviation, mean, number
+from neuralfactors.report.published import Figures, Published, published
+from neuralfactors.report.results import ACCURACIES, RowResults, RunResults, deviation, mean
+from neuralfactors.runs import NAMES, STATE_OF_THE_ART, Accuracy, Metrics, VariantName
 
-STRONG = 10.0  # points of difference that are shaded fully
+MEASURES = ("pixel", "class_mean")
+PARTS = ("unary", "interaction", "joint")
+STRONG = 0.1  # difference that is shaded fully
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A figure of ours and the paper's, in percent; None where there is none."""
+    """A figure of ours and the paper's; None where there is none."""
 
     ours: float | None  # the mean over the seeds
     paper: float | None = None
     spread: float | None = None  # the standard deviation over the seeds; None where there is one only
+    by_seed: Mapping[int, float] | None = None
 
     @property
     def difference(self) -> float | None:
@@ -29,7 +34,7 @@ class Cell:
         """A class for the style sheet: better, worse, same, or empty where there is nothing to compare."""
         if self.difference is None:
             return ""
-        rounded = round(self.difference, 1)
+        rounded = round(self.difference, 3)
         return "better" if rounded > 0 else "worse" if rounded < 0 else "same"
 
     @property
@@ -40,103 +45,172 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the table of rows; `row` is None where only the paper has it."""
+    """One line of the table of variants; `row` is None where only the paper has it."""
 
-    folder: str
-    name: str
-    training: str
-    description: str
-    row: Row | None
+    variant: VariantName
+    row: RowResults | None
     pixel: Cell
     class_mean: Cell
     mean_iou: Cell
     subset: str = ""  # of the training images that it learnt from, where that is not all of them
 
 
-def lines(run: Run, paper: Published) -> list[Line]:
-    """The rows of the run and, for a comparison with a preset, those that only the paper has; in the paper's order."""
-    known = {variant.folder: variant for variant in VARIANTS}
-    wanted = [folder for folder in known if run.row(folder) or folder in paper.rows]
-    others = [row.folder for row in run.rows if row.folder not in known]
-    found = []
-    for folder in wanted + others:
-        row, source = run.row(folder), known.get(folder) or run.row(folder)
-        figures = paper.rows.get(folder)
-        assert source is not None
-        pixel, class_mean, mean_iou = (
-            _cell(run.by_seed(folder, key), getattr(figures, key, None)) for key in ACCURACIES
-        )
-        described = (folder, source.name, source.training, source.description)
-        found.append(Line(*described, row, pixel, class_mean, mean_iou, _subset(run, row)))
+def lines(results: RunResults, paper: Published) -> list[Line]:
+    """The variants of the run and, for a comparison with a preset, those that only the paper has; in its order."""
+    wanted = [name for name in NAMES.values() if results.row(name.key) or name.key in paper.rows]
+    return [_line(results, name, paper.rows.get(name.key)) for name in wanted]
+
+
+def _line(results: RunResults, name: VariantName, figures: Figures | None) -> Line:
+    row = results.row(name.key)
+    pixel, class_mean, mean_iou = (
+        _cell(results.by_seed(name.key, key), getattr(figures, key, None)) for key in ACCURACIES
+    )
+    used, there = row.row.n_train if row else None, results.run.n_train
+    subset = f"{used} of {there} training images" if used and there and used < there else ""
+    return Line(name, row, pixel, class_mean, mean_iou, subset)
+
+
+def _cell(by_seed: Mapping[int, float], paper: float | None = None) -> Cell:
+    return Cell(mean(by_seed.values()), paper, deviation(by_seed.values()), by_seed)
+
+
+@dataclass(frozen=True)
+class RowFigures:
+    """A variant with its figures over the seeds; numbers without a cell are means."""
+
+    variant: str
+    seeds: tuple[int, ...]
+    pixel: Cell
+    class_mean: Cell
+    mean_iou: Cell
+    per_class: tuple[float | None, ...]
+    ablation: Mapping[str, Mapping[str, Cell]]  # unary, interaction, joint -> pixel, class_mean; may be empty
+    n_train: float | None
+    epochs: float | None
+    best_epoch: float | None
+    seconds_per_epoch: float | None
+    seconds: float | None
+    settings: Mapping[str, Any]  # changes of the estimators' parameters
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """The figures of a run or a comparison as data: what is printed, and what `docs/results.json` is made of."""
+
+    preset: str | None
+    features: str
+    options: Mapping[str, Any]  # of the features
+    classes: tuple[str, ...]
+    mirror: bool
+    n_train: int | None
+    split: str | None
+    n_images: int | None
+    rows: tuple[RowFigures, ...]
+    problems: tuple[str, ...]
+
+
+def compare_with_paper(results: RunResults) -> Comparison:
+    """Every variant of a run or comparison with its figures over the seeds and the paper's."""
+    settings, evaluated = results.run.settings, [row.metrics for row in results.rows if row.metrics]
+    paper = published(settings.preset, settings.feature_kind)
+    return Comparison(
+        preset=settings.preset,
+        features=settings.feature_kind,
+        options=settings.features,
+        classes=tuple(info.name for info in results.run.classes),
+        mirror=settings.mirror,
+        n_train=results.run.n_train,
+        split=evaluated[0].split if evaluated else None,
+        n_images=evaluated[0].n_images if evaluated else None,
+        rows=tuple(_row_figures(results, line) for line in lines(results, paper) if line.row),
+        problems=tuple(results.problems),
+    )
+
+
+def _row_figures(results: RunResults, line: Line) -> RowFigures:
+    key = line.variant.key
+    metrics = {seed: row.metrics for seed, row in results.repeats(key).items() if row.metrics}
+    columns = zip(*(each.per_class for each in metrics.values()), strict=True)
+    numbers = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds")
+    return RowFigures(
+        variant=key,
+        seeds=tuple(sorted(results.by_seed(key, "pixel"))),
+        pixel=line.pixel,
+        class_mean=line.class_mean,
+        mean_iou=line.mean_iou,
+        per_class=tuple(mean(value for value in column if value is not None) for column in columns),
+        ablation=_ablation(metrics),
+        **{number: mean(results.by_seed(key, number).values()) for number in numbers},
+        settings=results.run.settings.parameters_of(key),
+    )
+
+
+def _ablation(metrics: Mapping[int, Metrics]) -> dict[str, dict[str, Cell]]:
+    """Accuracy with one kind of factors alone and with both, over the seeds."""
+    found: dict[str, dict[str, Cell]] = {}
+    for part in PARTS if any(each.ablation for each in metrics.values()) else ():
+        cells = {seed: part_accuracy(each, part) for seed, each in metrics.items()}
+        found[part] = {
+            key: _cell({seed: value for seed, cell in cells.items() if (value := getattr(cell, key)) is not None})
+            for key in MEASURES
+        }
     return found
 
 
-def evaluated_on(run: Run) -> str:
+def part_accuracy(metrics: Metrics | None, part: str) -> Accuracy:
+    """Accuracy with the factors of that part; of nothing where it was not measured."""
+    ablation = metrics.ablation if metrics else None
+    found: Accuracy = getattr(ablation, part) if ablation else Accuracy(None, None)
+    return found
+
+
+def evaluated_on(results: RunResults) -> str:
     """A sentence about the images that the figures are of; empty where nothing was evaluated."""
     groups: dict[str, list[str]] = {}
-    for row in run.rows:
+    for row in results.rows:
         if row.metrics:
-            groups.setdefault(_told_images(row.metrics), []).append(row.name)
+            noun = "image" if row.metrics.n_images == 1 else "images"
+            told = f"{row.metrics.n_images} {noun} of the split {row.metrics.split}"
+            groups.setdefault(told, []).append(row.variant.printed)
     if len(groups) < 2:
-        return "".join(f"The rows were evaluated on {images}." for images in groups)
+        return "".join(f"The variants were evaluated on {images}." for images in groups)
     told = "; ".join(f"{', '.join(names)} on {images}" for images, names in groups.items())
-    return f"The rows were not evaluated on the same images: {told}."
+    return f"The variants were not evaluated on the same images: {told}."
 
 
-def _told_images(metrics: Metrics) -> str:
-    number_of = {None: "images", 1: "1 image"}.get(metrics.n_images, f"{metrics.n_images} images")
-    return f"{number_of} of {f'the split {metrics.split}' if metrics.split else 'a split that was not recorded'}"
-
-
-def _subset(run: Run, row: Row | None) -> str:
-    used = row.number("n_train") if row else None
-    there = training_images(run)
-    return f"{used:.0f} of {there:.0f} training images" if used and there and used < there else ""
-
-
-def training_images(run: Run) -> float | None:
-    """How many images the run could learn from."""
-    settings = run.table("settings")
-    split = "rest" if settings.get("holdout") else settings.get("train_split")
-    return number(run.table("splits").get(split)) if isinstance(split, str) else None
-
-
-def _cell(by_seed: dict[int, float], paper: float | None) -> Cell:
-    return Cell(mean(by_seed.values()), paper, deviation(by_seed.values()))
-
-
-def class_cells(run: Run, paper: Published, rows: Sequence[Row]) -> list[tuple[str, list[Cell]]]:
+def class_cells(results: RunResults, paper: Published, rows: Sequence[RowResults]) -> list[tuple[str, list[Cell]]]:
     """(class, one cell a row) for each class."""
-    table = []
-    for label, info in enumerate(run.classes):
-        cells = []
-        for row in rows:
-            ours = row.metrics.per_class[label] if row.metrics else None
-            figures = paper.rows.get(row.folder)
-            cells.append(Cell(ours, figures.per_class.get(info.name.lower()) if figures else None))
-        table.append((info.name, cells))
-    return table
+    return [
+        (info.name, [_class_cell(row, paper.rows.get(row.variant.key), label, info.name) for row in rows])
+        for label, info in enumerate(results.run.classes)
+    ]
 
 
-def literature(run: Run, paper: Published) -> list[tuple[str, Figures | None, float, float]]:
+def _class_cell(row: RowResults, figures: Figures | None, label: int, name: str) -> Cell:
+    ours = row.metrics.per_class[label] if row.metrics else None
+    return Cell(ours, figures.per_class.get(name.lower()) if figures else None)
+
+
+def literature(results: RunResults, paper: Published) -> list[tuple[str, Figures | None, float, float]]:
     """(name, figures or None for ours, pixel, class mean) of the state-of-the-art table, best first."""
     if not paper.others:
         return []
     table: list[tuple[str, Figures | None, float, float]] = [
         (name, figures, figures.pixel, figures.class_mean) for name, figures in paper.others.items()
     ]
-    theirs = paper.rows.get("neural-factors")
+    theirs = paper.rows.get(STATE_OF_THE_ART)
     if theirs:
         table.append(("Houthooft & De Turck (the paper)", theirs, theirs.pixel, theirs.class_mean))
-    best = best_row(run)
+    best = best_row(results)
     if best:
-        pixel, class_mean = (mean(run.by_seed(best.folder, key).values()) for key in ("pixel", "class_mean"))
-        table.append((f"this run, {best.name}", None, pixel or 0.0, class_mean or 0.0))
+        pixel, class_mean = (mean(results.by_seed(best.variant.key, key).values()) for key in MEASURES)
+        table.append((f"this run, {best.variant.printed}", None, pixel or 0.0, class_mean or 0.0))
     return sorted(table, key=lambda entry: -entry[2])
 
 
-def best_row(run: Run) -> Row | None:
+def best_row(results: RunResults) -> RowResults | None:
     """The row with the highest pixel accuracy, on average over the seeds."""
-    means = [(mean(run.by_seed(row.folder, "pixel").values()), row) for row in run.rows]
+    means = [(mean(results.by_seed(row.variant.key, "pixel").values()), row) for row in results.rows]
     measured = [(pixel, row) for pixel, row in means if pixel is not None]
     return max(measured, key=lambda entry: entry[0])[1] if measured else None

@@ -1,1 +1,39 @@
-"""The run folder: layout, file names, format, records, variants, lock. Knows neither torch nor scikit-learn."""
+"""The run folder: layout, format, typed records, names of variants, lock. Knows neither torch nor scikit-learn."""
+
+from neuralfactors.runs.config import RunConfig, Search
+from neuralfactors.runs.names import NAMES, STATE_OF_THE_ART, TABLED, USUAL, VariantName, variant_key
+from neuralfactors.runs.records import (
+    Ablation,
+    Accuracy,
+    ClassInfo,
+    Epoch,
+    Metrics,
+    Row,
+    Run,
+    Settings,
+    Trial,
+)
+from neuralfactors.runs.run_folder import RowFolder, RunFolder, typed
+
+__all__ = [
+    "NAMES",
+    "STATE_OF_THE_ART",
+    "TABLED",
+    "USUAL",
+    "Ablation",
+    "Accuracy",
+    "ClassInfo",
+    "Epoch",
+    "Metrics",
+    "Row",
+    "RowFolder",
+    "Run",
+    "RunConfig",
+    "RunFolder",
+    "Search",
+    "Settings",
+    "Trial",
+    "VariantName",
+    "typed",
+    "variant_key",
+]

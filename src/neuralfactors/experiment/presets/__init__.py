@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from neuralfactors.datasets import ImageFolder
-from neuralfactors.experiment.config import RunConfig
+from neuralfactors.runs import RunConfig
 
 FOLDER = Path(__file__).parent
 PRESETS = ("msrc21", "kitti", "siftflow")

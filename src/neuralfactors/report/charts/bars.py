@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from markupsafe import Markup
 
 from neuralfactors.report.charts import svg
 from neuralfactors.report.published import Figures
-from neuralfactors.report.run import Row, Run
-from neuralfactors.report.tables import Cell, Line
+from neuralfactors.report.results import RowResults
+from neuralfactors.report.tables import Cell, Line, part_accuracy
+from neuralfactors.runs import ClassInfo
 
 WIDTH = 420.0
 PARTS = (("unary", "unary only"), ("interaction", "interactions only"), ("joint", "both"))
@@ -18,19 +19,18 @@ MEASURES = (("pixel", "Pixel accuracy"), ("class_mean", "Class-mean accuracy"))
 
 def rows_beside_paper(lines: Sequence[Line], measure: str, title: str) -> Markup:
     """One line a row: a bar for ours, a whisker for its spread over seeds, a hollow diamond for the paper's figure."""
-    left, right, pitch = svg.room_for((line.name for line in lines), 66.0) + 8, WIDTH - 44.0, 30.0
+    left, right, pitch = svg.room_for((line.variant.printed for line in lines), 66.0) + 8, WIDTH - 44.0, 30.0
     height = 14 + pitch * len(lines) + 22
-    x = svg.linear(0, 100, left, right)
+    x = svg.linear(0, 1, left, right)
     drawn = _percent_axis(x, 8, height - 20)
     for n, line in enumerate(lines):
-        y = 14 + pitch * n
+        y, name = 14 + pitch * n, line.variant.printed
         cell: Cell = getattr(line, measure)
-        spread = "" if cell.spread is None else f" ± {cell.spread:.1f}"
-        told = f"{line.name}: {svg.percent(cell.ours)}{spread} %"
+        told = f"{name}: {svg.percent(cell.ours)}{svg.plus_minus(cell.spread)} %"
         told += f", paper {svg.percent(cell.paper)} %" if cell.paper else ""
-        drawn.append(svg.text(left - 8, y + 14, line.name, "label", "end"))
+        drawn.append(svg.text(left - 8, y + 14, name, "label", "end"))
         if cell.ours is not None:
-            drawn.append(svg.bar(left, y + 3, x(cell.ours) - left, 15, f"bar {line.training or 'other'}"))
+            drawn.append(svg.bar(left, y + 3, x(cell.ours) - left, 15, f"bar {line.variant.training}"))
             if cell.spread:
                 drawn.append(_whisker(x(cell.ours - cell.spread), x(cell.ours + cell.spread), y + 10.5))
         if cell.paper is not None:
@@ -41,14 +41,14 @@ def rows_beside_paper(lines: Sequence[Line], measure: str, title: str) -> Markup
     return svg.picture(WIDTH, height, title, drawn)
 
 
-def class_bars(run: Run, row: Row, paper: Figures | None) -> Markup:
+def class_bars(classes: Sequence[ClassInfo], row: RowResults, paper: Figures | None) -> Markup:
     """One bar a class, with the paper's figure as a hollow diamond."""
     left, right, pitch = 92.0, WIDTH - 40.0, 21.0
-    height = 10 + pitch * len(run.classes) + 20
-    x = svg.linear(0, 100, left, right)
+    height = 10 + pitch * len(classes) + 20
+    x = svg.linear(0, 1, left, right)
     drawn = _percent_axis(x, 6, height - 18)
     values = row.metrics.per_class if row.metrics else ()
-    for n, (info, ours) in enumerate(zip(run.classes, values, strict=True)):
+    for n, (info, ours) in enumerate(zip(classes, values, strict=True)):
         y = 8 + pitch * n
         theirs = paper.per_class.get(info.name.lower()) if paper else None
         drawn.append(svg.text(left - 8, y + 13.5, shorten(info.name, 14), "label small", "end"))
@@ -57,25 +57,25 @@ def class_bars(run: Run, row: Row, paper: Figures | None) -> Markup:
         if theirs is not None:
             drawn.append(svg.tag("path", d="M0-5L5 0L0 5L-5 0Z", class_="paper-mark", **_at(x(theirs), y + 10)))
         end = max(value for value in (ours, theirs, 0.0) if value is not None)
-        drawn.append(svg.text(x(end) + 8, y + 13.5, "absent" if ours is None else f"{ours:.0f}", "value small"))
-        told = f"{info.name}: {svg.percent(ours)} %" + (f", paper {theirs:.0f} %" if theirs is not None else "")
+        drawn.append(svg.text(x(end) + 8, y + 13.5, "absent" if ours is None else svg.percent(ours, 0), "value small"))
+        told = f"{info.name}: {svg.percent(ours)} %"
+        told += "" if theirs is None else f", paper {svg.percent(theirs, 0)} %"
         drawn.append(svg.tag("rect", svg.tag("title", told), x=0, y=y, width=WIDTH, height=pitch, class_="catch"))
-    return svg.picture(WIDTH, height, f"Accuracy of {row.name} for each class, in percent", drawn)
+    return svg.picture(WIDTH, height, f"Accuracy of {row.variant.printed} for each class, in percent", drawn)
 
 
-def synergy(rows: Sequence[Row], measure: str, title: str) -> Markup:
+def synergy(rows: Sequence[RowResults], measure: str, title: str) -> Markup:
     """Three bars a row: with the unary factors only, with the interaction factors only, with both."""
     left, right, pitch = 112.0, WIDTH - 40.0, 76.0
     height = 8 + pitch * len(rows) + 18
-    x = svg.linear(0, 100, left, right)
+    x = svg.linear(0, 1, left, right)
     drawn = _percent_axis(x, 6, height - 20)
     for n, row in enumerate(rows):
         top = 8 + pitch * n
-        drawn.append(svg.text(0, top + 12, row.name, "label strong"))
-        ablation = row.metrics.ablation if row.metrics else {}
+        drawn.append(svg.text(0, top + 12, row.variant.printed, "label strong"))
         for k, (part, name) in enumerate(PARTS):
             y = top + 17 + 17 * k
-            value = ablation.get(part, {}).get(measure)
+            value = getattr(part_accuracy(row.metrics, part), measure)
             drawn.append(svg.text(left - 8, y + 11, name, "label small", "end"))
             if value is not None:
                 drawn.append(svg.bar(left, y + 1, x(value) - left, 13, f"bar part-{part}"))
@@ -83,39 +83,37 @@ def synergy(rows: Sequence[Row], measure: str, title: str) -> Markup:
     return svg.picture(WIDTH, height, title, drawn)
 
 
-def seconds_by_part(rows: Sequence[Row]) -> tuple[Markup | None, list[str]]:
+def seconds_by_part(rows: Sequence[RowResults]) -> tuple[Markup | None, list[str]]:
     """One stacked bar a row, the mean seconds of an epoch by part, and the names of the parts in order."""
-    means = {row.folder: mean_seconds(row) for row in rows}
+    means = {row.variant.printed: mean for row in rows if (mean := mean_seconds(row))}
     parts = list(dict.fromkeys(part for mean in means.values() for part in mean))
-    shown = [row for row in rows if means[row.folder]]
-    if not shown:
+    if not means:
         return None, []
-    left, right, pitch = svg.room_for((row.name for row in shown), 66.0) + 8, WIDTH - 50.0, 27.0
-    height = 8 + pitch * len(shown) + 20
-    stops = svg.ticks(0, max(sum(means[row.folder].values()) for row in shown), 4)
+    left, right, pitch = svg.room_for(means, 66.0) + 8, WIDTH - 50.0, 27.0
+    height = 8 + pitch * len(means) + 20
+    stops = svg.ticks(0, max(sum(mean.values()) for mean in means.values()), 4)
     x = svg.linear(0, stops[-1], left, right)
-    drawn = _axis(x, stops, 6, height - 18, " s")
-    for n, row in enumerate(shown):
+    drawn = _axis(x, {stop: f"{stop:g} s" for stop in stops}, 6, height - 18)
+    for n, (name, mean) in enumerate(means.items()):
         y, reached = 8 + pitch * n, 0.0
-        drawn.append(svg.text(left - 8, y + 15, row.name, "label", "end"))
-        for part, seconds in means[row.folder].items():
+        drawn.append(svg.text(left - 8, y + 15, name, "label", "end"))
+        for part, seconds in mean.items():
             shade = f"bar time-{parts.index(part) % 6}"
             piece = svg.bar(x(reached), y + 4, x(reached + seconds) - x(reached), 15, shade)
-            drawn.append(svg.tag("g", svg.tag("title", f"{row.name}, {part}: {svg.short(seconds)} s"), piece))
+            drawn.append(svg.tag("g", svg.tag("title", f"{name}, {part}: {svg.short(seconds)} s"), piece))
             reached += seconds
         drawn.append(svg.text(x(reached) + 6, y + 15.5, f"{svg.short(reached)} s", "value small"))
     return svg.picture(WIDTH, height, "Mean seconds of an epoch by part", drawn), parts
 
 
-def mean_seconds(row: Row) -> dict[str, float]:
+def mean_seconds(row: RowResults) -> dict[str, float]:
     """Mean seconds of an epoch by part, from the history of a row."""
-    records = [record["seconds"] for record in row.history if isinstance(record.get("seconds"), dict)]
     total: dict[str, float] = {}
-    for record in records:
-        for part, seconds in record.items():
-            if part != "total" and isinstance(seconds, int | float):
-                total[str(part)] = total.get(str(part), 0.0) + max(0.0, float(seconds))
-    return {part: seconds / len(records) for part, seconds in total.items()}
+    for epoch in row.history:
+        for part, seconds in epoch.seconds.items():
+            if part != "total":
+                total[part] = total.get(part, 0.0) + seconds
+    return {part: seconds / len(row.history) for part, seconds in total.items()}
 
 
 def shorten(name: str, most: int) -> str:
@@ -124,12 +122,13 @@ def shorten(name: str, most: int) -> str:
 
 
 def _percent_axis(x: svg.Scale, top: float, bottom: float) -> list[Markup]:
-    return _axis(x, [0.0, 20.0, 40.0, 60.0, 80.0, 100.0], top, bottom, "")
+    return _axis(x, {share / 100: str(share) for share in range(0, 101, 20)}, top, bottom)
 
 
-def _axis(x: svg.Scale, stops: Sequence[float], top: float, bottom: float, unit: str) -> list[Markup]:
+def _axis(x: svg.Scale, stops: Mapping[float, str], top: float, bottom: float) -> list[Markup]:
+    """Lines at the stops, and what stands below them."""
     lines = [svg.line(x(stop), top, x(stop), bottom, "grid" if n else "axis") for n, stop in enumerate(stops)]
-    return lines + [svg.text(x(stop), bottom + 15, f"{stop:g}{unit}", "tick", "middle") for stop in stops]
+    return lines + [svg.text(x(stop), bottom + 15, told, "tick", "middle") for stop, told in stops.items()]
 
 
 def _whisker(start: float, end: float, y: float) -> Markup:

@@ -10,25 +10,25 @@ from numpy.typing import NDArray
 
 from neuralfactors.report.charts import svg
 from neuralfactors.report.charts.bars import shorten
-from neuralfactors.report.run import Matrix
+from neuralfactors.runs.records import Counts, Table
 
 CELL = 20.0
 MARGIN = 84.0
 SHADES = 12
 
 
-def confusion_map(confusion: Matrix, names: Sequence[str], title: str) -> Markup:
+def confusion_map(confusion: Counts, names: Sequence[str], title: str) -> Markup:
     """Share of each true label (rows) that was predicted as each label (columns); numbers from 10 % up."""
-    shares = row_percent(confusion)
-    shades = np.rint(np.sqrt(shares / 100) * SHADES).astype(int)  # the square root lets small confusions be seen
+    shares = row_shares(confusion)
+    shades = np.rint(np.sqrt(shares) * SHADES).astype(int)  # the square root lets small confusions be seen
     numbers = [
-        svg.text(*_middle(i, j), f"{shares[i, j]:.0f}", _on(shades[i, j]), "middle")
-        for i, j in zip(*np.nonzero(shares >= 9.5), strict=True)
+        svg.text(*_middle(i, j), svg.percent(shares[i, j], 0), _on(shades[i, j]), "middle")
+        for i, j in zip(*np.nonzero(shares >= 0.095), strict=True)
     ]
     return _heat_map({"seq": shades}, names, title, numbers, ("predicted", "true"))
 
 
-def interaction_map(table: Matrix, names: Sequence[str], title: str) -> Markup:
+def interaction_map(table: Table, names: Sequence[str], title: str) -> Markup:
     """Score of each pair of labels about the mean of all; + and − mark the strongest, so that hue is not needed."""
     centred = table - table.mean()
     relative = centred / (np.abs(centred).max() or 1.0)
@@ -41,19 +41,19 @@ def interaction_map(table: Matrix, names: Sequence[str], title: str) -> Markup:
     return _heat_map(layers, names, title, signs, ("lower region", "upper region"))
 
 
-def row_percent(confusion: Matrix) -> Matrix:
-    """Each row as percentages of its sum; zeros where a label does not occur."""
+def row_shares(confusion: Counts) -> Table:
+    """Each row as shares of its sum; zeros where a label does not occur."""
     total = confusion.sum(axis=1, keepdims=True)
-    shares: Matrix = np.divide(100.0 * confusion, total, out=np.zeros_like(confusion), where=total > 0)
+    shares: Table = np.divide(confusion, total, out=np.zeros(confusion.shape), where=total > 0)
     return shares
 
 
-def largest_confusions(confusion: Matrix, names: Sequence[str], most: int = 6) -> list[tuple[str, str, float]]:
-    """(true, predicted, share in percent) of the largest entries off the diagonal by count."""
+def largest_confusions(confusion: Counts, names: Sequence[str], most: int = 6) -> list[tuple[str, str, float]]:
+    """(true, predicted, share) of the largest entries off the diagonal by count."""
     counts = confusion.copy()
     np.fill_diagonal(counts, 0)
     order = np.argsort(-counts, axis=None, kind="stable")[:most]
-    shares = row_percent(confusion)
+    shares = row_shares(confusion)
     pairs = [divmod(int(place), len(names)) for place in order]
     return [(names[i], names[j], float(shares[i, j])) for i, j in pairs if counts[i, j] > 0]
 

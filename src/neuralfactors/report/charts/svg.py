@@ -92,16 +92,21 @@ def room_for(names: Iterable[str], least: float) -> float:
     return max([least, *(LETTER * len(name) for name in names)])
 
 
-def percent(value: float | None) -> str:
-    """A percentage with one decimal, or a dash."""
-    return "–" if value is None else f"{value:.1f}"
+def percent(share: float | None, decimals: int = 1) -> str:
+    """A share in percent, or a dash."""
+    return "–" if share is None else f"{100 * share:.{decimals}f}"
 
 
-def signed(value: float | None) -> str:
-    """A difference with its sign, or a dash."""
-    if value is None:
+def plus_minus(spread: float | None) -> str:
+    """A standard deviation to stand behind a mean, in points; empty where there is none."""
+    return "" if spread is None else f" ± {percent(spread)}"
+
+
+def signed(difference: float | None) -> str:
+    """A difference of shares in points, with its sign, or a dash."""
+    if difference is None:
         return "–"
-    rounded = round(value, 1)
+    rounded = round(100 * difference, 1)
     return "±0.0" if rounded == 0 else f"{'+' if rounded > 0 else MINUS}{abs(rounded):.1f}"
 
 

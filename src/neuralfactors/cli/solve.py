@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from neuralfactors.cli.app import AsJson, command, progress, tell
+from neuralfactors.cli.app import command, progress, tell
+from neuralfactors.cli.options import AsJson
 from neuralfactors.cli.tables import counted, show_json
 
 if TYPE_CHECKING:

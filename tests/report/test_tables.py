@@ -6,12 +6,12 @@ import statistics
 
 import pytest
 
-from neuralfactors.report import comparison_figures, write_report
+from neuralfactors.report import compare_with_paper, read_results, write_report
 from neuralfactors.report.findings import gains, points, verdict
 
-from .conftest import MSRC21, ROWS, read_json, write_json
+from .conftest import MSRC21, ROWS, change_json, read_json
 from .test_page import Cells, signed
-from .test_reading import problems
+from .test_results import problems
 
 
 def values(run, row, key):
@@ -24,11 +24,11 @@ def test_means_and_spreads_stand_beside_the_paper(make_comparison):
     assert found == []
     cells = Cells(page).found
     for row in ROWS:
-        pixels = values(run, row, "pixel")
+        pixels = [100 * share for share in values(run, row, "pixel")]
         assert cells[row, "pixel"] == f"{statistics.fmean(pixels):.1f}± {statistics.stdev(pixels):.1f}"
-        iou = values(run, row, "mean_iou")
+        iou = [100 * share for share in values(run, row, "mean_iou")]
         assert cells[row, "mean_iou"] == f"{statistics.fmean(iou):.1f}± {statistics.stdev(iou):.1f}"
-    assert cells["SGD", "pixel-difference"] == signed(statistics.fmean(values(run, "SGD", "pixel")) - 59.2)
+    assert cells["SGD", "pixel-difference"] == signed(100 * statistics.fmean(values(run, "SGD", "pixel")) - 59.2)
     assert "means over 3 seeds" in page
     assert page.count('class="whisker"') == 2 * len(ROWS)
 
@@ -57,56 +57,58 @@ def test_missing_seeds_and_files_are_named_and_the_rest_shown(make_comparison):
     shutil.rmtree(run / "seed-2")
     found, page = problems(run)
     assert "seed-0: rows/SGD/metrics.json is missing" in found
-    assert "seed-1: run.json is truncated or altered: it is not JSON" in found
+    assert "seed-1 is left out: seed-1/run.json is truncated or altered: it is not JSON" in found
     assert "seed-2 has not begun" in found
     cells = Cells(page).found
-    (sgd,) = values(run, "SGD", "pixel")  # of seed 1
-    assert cells["SGD", "pixel"] == f"{sgd:.1f}"
-    assert "±" in cells["int+nrl", "pixel"]
+    assert cells["SGD", "pixel"] == "–"
+    (pixel,) = [read_json(run / "seed-0/rows/int+nrl/metrics.json")["pixel"]]
+    assert cells["int+nrl", "pixel"] == f"{100 * pixel:.1f}"
 
 
-@pytest.mark.parametrize("spoil", ["missing", "damaged", "empty", "newer seed"])
-def test_comparison_renders_whatever_is_spoilt(make_comparison, spoil):
+@pytest.mark.parametrize(
+    ("spoil", "problem"), [("empty", "no variant has begun yet"), ("newer", "seed-1 is left out: ")]
+)
+def test_comparison_renders_whatever_its_seeds_are_like(make_comparison, spoil, problem):
     run = make_comparison()
-    if spoil == "missing":
-        (run / "run.json").unlink()
-    elif spoil == "damaged":
-        (run / "run.json").write_text("[")
-    elif spoil == "empty":
+    if spoil == "empty":
         for seed in range(3):
             shutil.rmtree(run / f"seed-{seed}")
     else:
-        write_json(run / "seed-1/run.json", {**read_json(run / "seed-1/run.json"), "format": 3})
+        change_json(run / "seed-1/run.json", format=4)
     found, page = problems(run)
-    expected = {
-        "missing": "run.json is missing",
-        "damaged": "run.json is truncated or altered: it is not JSON",
-        "empty": "there is no finished or started row yet",
-        "newer seed": "seed-1 is left out: ",
-    }
-    assert any(problem.startswith(expected[spoil]) for problem in found)
+    assert any(each.startswith(problem) for each in found)
     assert ("±" in Cells(page).found.get(("SGD", "pixel"), "")) == (spoil != "empty")
+
+
+@pytest.mark.parametrize("spoil", ["missing", "damaged"])
+def test_comparison_that_cannot_be_read_is_refused(make_comparison, spoil):
+    run = make_comparison()
+    (run / "run.json").unlink()
+    if spoil == "damaged":
+        (run / "run.json").write_text("[")
+    with pytest.raises((ValueError, FileNotFoundError), match=r"run\.json"):
+        write_report(run)
 
 
 def test_figures_hold_every_seed(make_comparison):
     run = make_comparison(names=("sky", "building", "road"), preset="kitti")
-    figures = comparison_figures(run)
-    assert figures["classes"] == ["sky", "building", "road"]
-    (row,) = [row for row in figures["rows"] if row["row"] == "int†+lin"]
-    assert list(row["pixel_by_seed"].values()) == values(run, "int+lin-dagger", "pixel")
+    figures = compare_with_paper(read_results(run))
+    assert figures.classes == ("sky", "building", "road")
+    (row,) = [row for row in figures.rows if row.variant == "int+lin-dagger"]
+    assert list(row.pixel.by_seed.values()) == values(run, "int+lin-dagger", "pixel")
     classes = values(run, "int+lin-dagger", "per_class")
-    assert row["per_class"] == pytest.approx([statistics.fmean(column) for column in zip(*classes, strict=True)])
+    assert row.per_class == pytest.approx([statistics.fmean(column) for column in zip(*classes, strict=True)])
     joint = [ablation["joint"]["pixel"] for ablation in values(run, "int+lin-dagger", "ablation")]
-    assert row["ablation"]["joint"]["pixel"] == pytest.approx(statistics.fmean(joint))
-    assert row["pixel_difference"] == pytest.approx(row["pixel"] - 69.2)
-    assert (figures["split"], figures["n_images"]) == ("test", 2)
+    assert row.ablation["joint"]["pixel"].ours == pytest.approx(statistics.fmean(joint))
+    assert row.pixel.difference == pytest.approx(row.pixel.ours - 0.692)
+    assert (figures.split, figures.n_images) == ("test", 2)
 
 
 def test_figures_of_nothing_evaluated(make_run):
     run = make_run(rows=("SGD",))
     (run / "rows/SGD/metrics.json").unlink()
-    figures = comparison_figures(run)
-    assert (figures["split"], figures["n_images"]) == (None, None)
+    figures = compare_with_paper(read_results(run))
+    assert (figures.split, figures.n_images) == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -125,4 +127,4 @@ def test_verdicts(measures, expected):
 
 def test_gains_are_paired_by_seed():
     assert gains({0: 5.0, 1: 7.0, 2: 9.0}, {1: 4.0, 0: 4.0}) == [1.0, 3.0]
-    assert points([[1.0, 3.0], [-1.0]]) == "+2.0 ± 1.4 / −1.0"
+    assert points([[0.01, 0.03], [-0.01]]) == "+2.0 ± 1.4 / −1.0"

@@ -1,12 +1,14 @@
 """Searches: what is searched for each row, what is drawn, and what processes, folds and failures do to it."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from neuralfactors.datasets import write_scenes
-from neuralfactors.experiment import Means, RunConfig, RunFolder, Search, best_trial, build_row, read_trials, tune
+from neuralfactors.experiment import Means, best_trial, build_model, tune
 from neuralfactors.experiment.tuning.space import Dimension, Plan, dimensions
+from neuralfactors.runs import RunConfig, RunFolder, Search, Trial
 
 
 @pytest.fixture(scope="module")
@@ -19,13 +21,13 @@ def config(scenes):
     return RunConfig(str(scenes), ("unary",), features={"n_regions": 20}, parameters={"unary": {"max_iter": 3}})
 
 
-def searched(row, **parameters):
-    config = RunConfig("x", (row,), parameters={row: parameters})
-    return [dimension.name for dimension in dimensions(build_row(row, config, 5, 60), 0.0)]
+def searched(variant, **parameters):
+    config = RunConfig("x", (variant,), parameters={variant: parameters})
+    return [dimension.name for dimension in dimensions(build_model(variant, config, 5, 60), 0.0)]
 
 
 def without_seconds(trials):
-    return {number: {**trial, "seconds": None} for number, trial in trials.items()}
+    return {number: replace(trial, seconds=0.0) for number, trial in trials.items()}
 
 
 def test_every_row_is_searched_where_it_has_something_to_search():
@@ -42,11 +44,11 @@ def test_every_row_is_searched_where_it_has_something_to_search():
 
 
 def test_names_choose_what_is_searched():
-    model = build_row("int+nrl", RunConfig("x"), 5, 60)
+    model = build_model("int+nrl", RunConfig("x"), 5, 60)
     assert [d.name for d in dimensions(model, 0.0, ("unary__dropout", "C"))] == ["unary__dropout", "C"]
     with pytest.raises(ValueError, match=r"search must name some of C, .*, interaction__dropout, got 't0'"):
         dimensions(model, 0.0, ("t0",))
-    automatic = build_row("int+nrl", RunConfig("x", parameters={"int+nrl": {"trainer__learning_rate": "auto"}}), 5, 60)
+    automatic = build_model("int+nrl", RunConfig("x", parameters={"int+nrl": {"trainer__learning_rate": "auto"}}), 5, 60)
     with pytest.raises(ValueError, match="trainer__learning_rate must be a number to search around, got 'auto'"):
         dimensions(automatic, 0.0)
 
@@ -66,7 +68,7 @@ def test_dimension_goes_from_end_to_end_and_knows_its_place(dimension, ends):
 
 
 def test_plan_begins_with_the_present_settings_and_ends_close_to_the_best():
-    space = dimensions(build_row("int+nrl", RunConfig("x"), 5, 60), 0.5)
+    space = dimensions(build_model("int+nrl", RunConfig("x"), 5, 60), 0.5)
     plan = Plan(space, 30, seed=3)
     assert plan.parameters(0) == {}
     assert [plan.stage(n) for n in (19, 20)] == ["coarse", "fine"]
@@ -95,9 +97,9 @@ def test_processes_do_not_change_what_is_found(config, tmp_path):
     for n_jobs in (1, 2):
         out = tmp_path / str(n_jobs)
         path = tune(config, Search(4), out, Means(tmp_path / "cache", n_jobs))
-        found.append((json.loads(path.read_text()), without_seconds(read_trials(out))))
+        found.append((json.loads(path.read_text()), without_seconds(RunFolder(out).trials())))
     assert found[0] == found[1]
-    assert RunFolder(tmp_path / "1").document()["finished"]
+    assert RunFolder(tmp_path / "1").run().finished
 
 
 def test_a_dask_cluster_of_two_workers_finds_the_same(config, tmp_path, dask_cluster):
@@ -110,10 +112,10 @@ def test_a_dask_cluster_of_two_workers_finds_the_same(config, tmp_path, dask_clu
 def test_folds_need_no_validation_split(scenes, config, tmp_path):
     means = Means(tmp_path / "cache")
     tune(config, Search(2, ("C",), folds=2), tmp_path / "folds", means)
-    trials = read_trials(tmp_path / "folds")
-    assert [trial["error"] for trial in trials.values()] == [None, None]
-    assert set(trials[1]["parameters"]) == {"C"}
-    assert RunFolder(tmp_path / "folds").document()["splits"] == {"train": 7, "test": 0}
+    trials = RunFolder(tmp_path / "folds").trials()
+    assert [trial.error for trial in trials.values()] == [None, None]
+    assert set(trials[1].parameters) == {"C"}
+    assert RunFolder(tmp_path / "folds").run().splits == {"train": 7, "test": 0}
 
 
 def test_trial_that_fails_is_told_and_does_not_end_the_search(config, tmp_path):
@@ -122,15 +124,7 @@ def test_trial_that_fails_is_told_and_does_not_end_the_search(config, tmp_path):
     )
     with pytest.raises(ValueError, match="no trial has succeeded; the first one says: class_weight"):
         tune(spoilt, Search(3, ("C",)), tmp_path / "run", Means(tmp_path / "cache"))
-    trials = read_trials(tmp_path / "run")
-    assert all("class_weight" in trial["error"] for trial in trials.values())
-    assert (
-        best_trial([{"trial": 0, "score": None}, {"trial": 1, "score": 3.0}, {"trial": 2, "score": 3.0}])["trial"] == 1
-    )
-
-
-def test_search_is_checked():
-    with pytest.raises(ValueError, match="trials must be at least 1, got 0"):
-        Search(0)
-    with pytest.raises(ValueError, match="folds must be at least 2, or 0 for the validation split, got 1"):
-        Search(3, folds=1)
+    trials = RunFolder(tmp_path / "run").trials()
+    assert all("class_weight" in trial.error for trial in trials.values())
+    made = [Trial(number, "coarse", {}, score) for number, score in enumerate((None, 0.3, 0.3))]
+    assert best_trial(made).number == 1

@@ -1,0 +1,89 @@
+"""Options that `compare` and `tune` share, and the run that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neuralfactors.runs import RunConfig, variant_key
+from neuralfactors.runs.names import ALL_VARIANTS
+
+if TYPE_CHECKING:
+    from neuralfactors.experiment import Preset
+
+PresetName = Annotated[
+    str | None,
+    typer.Option("--preset", help="The paper's set that DATA is: msrc21, kitti or siftflow; gives all settings."),
+]
+Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn; with a preset, bow or cnn, its second setting.")]
+Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25; unary 50, CP 40")]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(metavar="[VARIANT=]N", help="Learn from N training images, drawn at random; of one variant; repeat."),
+]
+Split = Annotated[str | None, typer.Option(help="What to learn from; join several by +.", show_default="train")]
+Validate = Annotated[str | None, typer.Option(help="Split to follow training by.", show_default="val")]
+
+
+@dataclass(frozen=True)
+class Choices:
+    """What was chosen of these options; None keeps what the preset says, or the default."""
+
+    data: Path
+    preset: Preset | None
+    features: str
+    settings: Sequence[Path] | None
+    regions: int | None
+    epochs: int | None
+    limit: Sequence[str] | None
+    mirror: bool | None
+    split: str | None
+    validate: str | None
+    void: Sequence[str] | None
+    drop: Sequence[str] | None
+
+    def config(self, variants: Sequence[str], *, tuning: bool = False, **more: Any) -> RunConfig:
+        """The run of `variants`: settings of files replace those of the preset, options replace both."""
+        from neuralfactors.experiment import every_variant, parameters_of, read_settings_of
+
+        config = self._start(variants, tuning=tuning)
+        layers = read_settings_of(self.settings or (), variants)
+        given = {"n_regions": self.regions} if self.regions else {}
+        chosen = {"train_split": self.split, "val_split": self.validate, "mirror": self.mirror, **more}
+        return replace(
+            config,
+            features={**config.features, **given},
+            parameters=parameters_of(
+                variants, config.parameters, *layers, every_variant(variants, max_iter=self.epochs)
+            ),
+            limits={**config.limits, **_limits(self.limit or (), variants)},
+            void=(*config.void, *(self.void or ())),
+            drop=(*config.drop, *(self.drop or ())),
+            **{name: value for name, value in chosen.items() if value is not None},
+        )
+
+    def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:
+        from neuralfactors.segmentation import default_balance
+
+        if self.preset:
+            return self.preset.config(str(self.data), self.features, variants, tuning=tuning)
+        options, balance = {"features": self.features}, default_balance(self.features)
+        return RunConfig(str(self.data), tuple(variants), "compare", options, balance=balance, test_split="test")
+
+
+def _limits(limits: Sequence[str], variants: Sequence[str]) -> dict[str, int]:
+    found = {}
+    for limit in limits:
+        name, _, number = limit.rpartition("=")
+        if not number.isdecimal():
+            raise ValueError(f"limit must be a number of images, or VARIANT=N, got {limit!r}")
+        key = variant_key(name) if name else ALL_VARIANTS
+        if name and key not in variants:
+            told = f"the variants are {', '.join(variants)}"
+            raise ValueError(f"limit {limit!r} is for a variant that is not asked for; {told}")
+        found[key] = int(number)
+    return found

@@ -1,0 +1,63 @@
+"""The command that trains the rows of the paper's table side by side: compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from neuralfactors.cli import choices, options
+from neuralfactors.cli.app import command, tell
+from neuralfactors.cli.tables import show_comparison
+from neuralfactors.runs import STATE_OF_THE_ART, TABLED, typed, variant_key
+
+
+@command("compare", "neuralfactors compare msrc21 --preset msrc21 --variants unary,SGD,int+nrl --out runs/msrc21")
+def compare(
+    data: options.Data,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the comparison.")],
+    preset: choices.PresetName = None,
+    variants: Annotated[str, typer.Option(help="Rows of the paper's table, joined by commas, or all.")] = "all",
+    features: choices.Features = "bow",
+    seeds: Annotated[
+        int | None, typer.Option(min=1, help="How often each variant is trained.", show_default="1, or the preset's")
+    ] = None,
+    settings: options.Settings = None,
+    regions: options.Regions = None,
+    epochs: choices.Epochs = None,
+    limit: choices.Limit = None,
+    mirror: options.Mirror = None,
+    split: choices.Split = None,
+    validate: choices.Validate = None,
+    test: Annotated[str | None, typer.Option(help="Split to evaluate.", show_default="test, else val")] = None,
+    void: options.Void = None,
+    drop: options.Drop = None,
+    cache: options.Cache = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Train the rows of the paper's table with several seeds, and show them beside the paper's figures.
+
+    Each seed is a run of its own, RUN/seed-K. Interrupted, it goes on with 'resume RUN' or the same command; only the
+    variant CP starts again from its beginning.
+    """
+    from neuralfactors import experiment
+
+    known = experiment.Preset.read(preset) if preset else None
+    chosen = choices.Choices(
+        data, known, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
+    )
+    config = chosen.config(_keys(variants, features), test_split=test)
+    numbers = range(seeds or (known.seeds if known else 1))
+    with options.resumable(out):
+        experiment.compare(config, numbers, out, options.means(cache, jobs, dask), options.command_line())
+    show_comparison(out, as_json=as_json)
+    tell(f"The report, for a browser: neuralfactors report {typed(out)}")
+
+
+def _keys(variants: str, features: str) -> tuple[str, ...]:
+    if variants == "all":
+        return (*TABLED, STATE_OF_THE_ART) if "cnn" in features else TABLED
+    return tuple(dict.fromkeys(variant_key(name.strip()) for name in variants.split(",")))

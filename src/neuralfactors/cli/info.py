@@ -1,0 +1,48 @@
+"""The command that says what a run is: info."""
+
+from __future__ import annotations
+
+import typer
+
+from neuralfactors.cli import options
+from neuralfactors.cli.app import command
+from neuralfactors.cli.tables import row_progress, show_json, show_results
+from neuralfactors.runs import Run, RunFolder, typed
+from neuralfactors.runs.documents import encode
+
+
+@command("info", "neuralfactors info runs/photos --json")
+def info(run: options.Run, as_json: options.AsJson = False) -> None:
+    """Say what a run is: its data, classes, features, and how far its variants are."""
+    folder = RunFolder(run)
+    record = folder.run()
+    if as_json:
+        show_json({**encode(record), **_details(folder, record)})
+        return
+    splits = ", ".join(f"{n} {split}" for split, n in record.splits.items() if n)
+    names = ", ".join(each.name for each in record.classes)
+    facts = {
+        "kind": record.settings.kind,
+        "data": f"{record.settings.data_name} ({splits})",
+        "classes": f"{len(record.classes)}: {names}",
+        "features": record.settings.feature_kind,
+        "seeds": ", ".join(map(str, record.seeds or [record.settings.seed])),
+        "started": record.started,
+        "finished": record.finished or f"not yet: neuralfactors resume {typed(run)}",
+        "version": record.versions.get("neuralfactors"),
+    }
+    for name, value in facts.items():
+        typer.echo(f"{name + ':':<10}{value}")
+    typer.echo()
+    show_results(run)
+
+
+def _details(folder: RunFolder, run: Run) -> dict[str, object]:
+    """What JSON tells of the inside of a run: the trials of a search, or the rows."""
+    if run.search:
+        return {"trials": encode([*folder.trials().values()])}
+    if run.seeds:
+        from neuralfactors.report import compare_with_paper, read_results
+
+        return {"rows": encode(compare_with_paper(read_results(folder.path)).rows)}
+    return {"rows": encode([row_progress(row) for row in folder.rows()])}

@@ -1,0 +1,106 @@
+"""The command that labels pictures: predict."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from neuralfactors.cli import options
+from neuralfactors.cli.app import command, tell
+from neuralfactors.cli.tables import show_json
+from neuralfactors.runs import RunFolder
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from neuralfactors.segmentation import Segmenter
+
+
+@command("predict", "neuralfactors predict runs/photos new/*.jpg --out maps")
+def predict(
+    run: options.Run,
+    images: Annotated[list[Path], typer.Argument(metavar="IMAGES...", help="Pictures, or folders of pictures.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write; made if need be.")],
+    variant: options.Trained = None,
+    confidence: Annotated[bool, typer.Option(help="Write the confidence as a grey picture too.")] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Label pictures: NAME.png holds class indices in class colours, NAME.overlay.jpg shows them on the picture."""
+    paths = _pictures(images)
+    _refuse_overwriting(paths, out)
+    folder = RunFolder.open(run)
+    row = folder.choose_row(variant)
+
+    from neuralfactors.segmentation import Segmenter
+
+    segmenter = Segmenter.load(row.path, features=folder.features)
+    results = []
+    for path in paths:
+        results.append(_predict(segmenter, path, out, confidence=confidence))
+        tell(f"{path} → {results[-1]['labels']}")
+    if as_json:
+        show_json(results)
+
+
+def _pictures(paths: list[Path]) -> list[Path]:
+    """The pictures among `paths` and in the folders among them; refused where two would be written to one file."""
+    from neuralfactors.datasets import list_pictures
+
+    found: list[Path] = []
+    for path in paths:
+        if not path.exists():
+            raise ValueError(f"{path} does not exist")
+        inside = list_pictures(path) if path.is_dir() else [path]
+        if not inside:
+            raise ValueError(f"{path} holds no picture")
+        found += inside
+    stems: dict[str, Path] = {}
+    for path in found:
+        if path.stem in stems:
+            raise ValueError(f"{stems[path.stem]} and {path} would both be written to {path.stem}.png")
+        stems[path.stem] = path
+    return found
+
+
+def _outputs(path: Path, out: Path) -> dict[str, Path]:
+    names = {"labels": ".png", "overlay": ".overlay.jpg", "confidence": ".confidence.png"}
+    return {name: out / f"{path.stem}{suffix}" for name, suffix in names.items()}
+
+
+def _refuse_overwriting(paths: list[Path], out: Path) -> None:
+    pictures = {path.resolve() for path in paths}
+    for path in paths:
+        for written in _outputs(path, out).values():
+            if written.resolve() in pictures:
+                raise ValueError(f"{written} is one of the pictures and would be lost: choose another --out")
+
+
+def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -> dict[str, Any]:
+    import numpy as np
+
+    from neuralfactors.datasets import read_image, write_image, write_label_map
+
+    image = read_image(path)
+    out.mkdir(parents=True, exist_ok=True)
+    labels = segmenter.predict(image)
+    classes = segmenter.describer_.classes
+    files = _outputs(path, out)
+    index = np.array([entry.index for entry in classes.kept], dtype=np.uint16)  # large pictures stay within memory
+    write_label_map(files["labels"], index[labels], classes.index_palette)
+    write_image(files["overlay"], _overlay(image, labels, classes.palette))
+    if confidence:
+        grey = np.rint(255 * segmenter.confidence(image)).astype(np.uint8)
+        write_image(files["confidence"], grey)
+    else:
+        del files["confidence"]
+    areas = np.bincount(labels.ravel(), minlength=len(index)) / labels.size
+    shares = {name: round(float(area), 4) for name, area in zip(classes.names, areas, strict=True) if area}
+    return {"image": str(path), **{name: str(file) for name, file in files.items()}, "shares": shares}
+
+
+def _overlay(image: NDArray[np.uint8], labels: NDArray[np.int64], palette: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    # Half picture, half colours, in whole numbers, for the same reason.
+    return (image >> 1) + (palette >> 1)[labels]

@@ -1,0 +1,42 @@
+"""The command that computes features ahead: prepare."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from neuralfactors.cli import options
+from neuralfactors.cli.app import command, tell
+from neuralfactors.cli.tables import counted, show_json
+from neuralfactors.runs import RunConfig
+
+
+@command("prepare", "neuralfactors prepare photos --features bow+cnn --jobs -1")
+def prepare(
+    data: options.Data,
+    features: options.Features = "bow",
+    regions: options.Regions = None,
+    backbone: options.Backbone = None,
+    split: Annotated[str, typer.Option(help="What words are learnt from.")] = "train",
+    mirror: options.Mirror = None,
+    void: options.Void = None,
+    drop: options.Drop = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of words and random splits.")] = 0,
+    cache: options.Cache = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Fill the cache with the features of all images, so that 'train' with the same options starts at once."""
+    from neuralfactors.experiment import fill_cache
+
+    config = RunConfig(
+        str(data), features=options.feature_options(features, regions, backbone), train_split=split,
+        mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
+    )  # fmt: skip
+    count, folder = fill_cache(config, options.means(cache, jobs, dask)), options.cache_folder(cache)
+    if as_json:
+        show_json({"images": count, "cache": str(folder)})
+    else:
+        tell(f"The features of {counted(count, 'image')} are in {folder}.")

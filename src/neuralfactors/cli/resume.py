@@ -1,0 +1,22 @@
+"""The command that goes on with a run: resume."""
+
+from __future__ import annotations
+
+from neuralfactors.cli import options
+from neuralfactors.cli.app import command
+from neuralfactors.cli.tables import show_results
+
+
+@command("resume", "neuralfactors resume runs/photos")
+def resume(
+    run: options.Run,
+    cache: options.Cache = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+) -> None:
+    """Go on with a run that was interrupted; a finished one is left as it is."""
+    from neuralfactors import experiment
+
+    with options.resumable(run):
+        experiment.resume(run, options.means(cache, jobs, dask))
+    show_results(run)

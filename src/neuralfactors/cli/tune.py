@@ -1,0 +1,95 @@
+"""The command that chooses settings on validation images: tune."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from neuralfactors.cli import choices, options
+from neuralfactors.cli.app import command, tell
+from neuralfactors.cli.tables import show_trials
+from neuralfactors.runs import USUAL, RunFolder, Search, variant_key
+
+
+@command("tune", "neuralfactors tune msrc21 --preset msrc21 --variant int+nrl --trials 30 --out runs/tuned")
+def tune(
+    data: options.Data,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="TUNED", help="Folder of the search.")],
+    variant: options.Variant = USUAL,
+    preset: choices.PresetName = None,
+    features: choices.Features = "bow",
+    trials: Annotated[int, typer.Option(min=1, help="How many settings are tried; two thirds coarse, then fine.")] = 30,
+    folds: Annotated[int, typer.Option(min=0, help="Cross-validate in so many parts; 0: use the split.")] = 0,
+    holdout: Annotated[
+        int | None, typer.Option(min=1, help="Validate by so many training images, drawn at random.")
+    ] = None,
+    search: Annotated[
+        str | None,
+        typer.Option(metavar="NAMES", help="Parameters to search, joined by commas.", show_default="all that matter"),
+    ] = None,
+    settings: options.Settings = None,
+    regions: options.Regions = None,
+    epochs: choices.Epochs = None,
+    limit: choices.Limit = None,
+    mirror: options.Mirror = None,
+    split: choices.Split = None,
+    validate: Annotated[str | None, typer.Option(help="Split to judge by.", show_default="val")] = None,
+    void: options.Void = None,
+    drop: options.Drop = None,
+    seed: Annotated[int, typer.Option(min=0, help="Of the search, words, training and random splits.")] = 0,
+    cache: options.Cache = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Trials at a time; -1: one per core.", show_default="1")
+    ] = None,
+    dask: Annotated[
+        str | None, typer.Option("--dask", metavar="SCHEDULER", help="Run on a Dask cluster that sees DATA and TUNED.")
+    ] = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Choose the settings of a variant on validation images; writes TUNED/settings.json for 'train' and 'compare'.
+
+    Searched are C and the learning rate, of unary and interaction factors apart, the balance of classes, and t0 and
+    momentum where the training has them; first coarsely around the present settings, then finely around the best. The
+    best has the highest mean of pixel and class-mean accuracy. Test images play no part. Interrupted, the search goes
+    on with 'resume TUNED' or the same command.
+    """
+    from neuralfactors import experiment
+
+    if folds and (holdout or validate):
+        raise ValueError("--folds judges by the training images themselves: leave out --holdout and --validate")
+    known = experiment.Preset.read(preset) if preset else None
+    chosen = choices.Choices(
+        data, known, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
+    )
+    held = holdout or (0 if validate else None)
+    config = chosen.config([variant_key(variant)], tuning=True, holdout=held, seed=seed)
+    names = None if search is None else tuple(name.strip() for name in search.split(","))
+    with options.resumable(out):
+        experiment.tune(
+            config, Search(trials, names, folds), out, options.means(cache, jobs, dask), options.command_line()
+        )
+    folder = RunFolder(out)
+    show_trials(folder, as_json=as_json)
+    tell(f"The settings are in {folder.settings}. Next: {_next_command(chosen, variant, seed, folder)} --out RUN")
+
+
+def _next_command(chosen: choices.Choices, variant: str, seed: int, folder: RunFolder) -> str:
+    """The command that uses the settings that were found on the same data."""
+    if chosen.preset:
+        words = ["compare", chosen.data, "--preset", chosen.preset.name, "--variants", variant]
+    else:
+        words = ["train", chosen.data, "--variant", variant, *(["--mirror"] if chosen.mirror else [])]
+        words += _given(seed=seed or None)
+    features = chosen.features if chosen.features != "bow" else None
+    words += _given(features=features, regions=chosen.regions, split=chosen.split)
+    words += [word for name in chosen.void or () for word in ("--void", name)]
+    words += [word for name in chosen.drop or () for word in ("--drop", name)]
+    return shlex.join(map(str, ["neuralfactors", *words, "--settings", folder.settings]))
+
+
+def _given(**values: object) -> list[object]:
+    """Words of a command line for the options that are not None."""
+    return [word for name, value in values.items() if value is not None for word in (f"--{name}", value)]

@@ -1,0 +1,131 @@
+"""docs/results.py: the page and the data of results, one set at a time."""
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from neuralfactors.experiment import Preset
+from neuralfactors.runs import variant_key
+
+from .conftest import ROWS, change_json, read_json
+
+SCRIPT = Path(__file__).parents[2] / "docs/results.py"
+KITTI = ("sky", "building", "road", "sidewalk", "fence", "vegetation", "pole", "car")
+
+
+@pytest.fixture
+def write_results(monkeypatch, tmp_path):
+    spec = importlib.util.spec_from_file_location("results", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    (tmp_path / "docs").mkdir()
+
+    def write(*runs):
+        monkeypatch.setattr(sys, "argv", ["results.py", *map(str, runs), "--docs", str(tmp_path / "docs")])
+        module.main()
+        return read_json(tmp_path / "docs/results.json"), (tmp_path / "docs/RESULTS.md").read_text(encoding="utf-8")
+
+    return write
+
+
+def change_settings(run, **settings):
+    """Change what a comparison and its runs were asked for."""
+    for folder in (run, *run.glob("seed-*")):
+        path = folder / "run.json"
+        change_json(path, settings={**read_json(path)["settings"], **settings})
+
+
+def line(page, start):
+    return next(line for line in page.splitlines() if line.startswith(f"| {start} |"))
+
+
+def test_data_and_page_hold_the_figures(make_comparison, write_results):
+    run = make_comparison(KITTI, preset="kitti")
+    results, page = write_results(run)
+    rows = results["kitti"]["bow"]
+    assert list(rows) == ["int†+lin" if row == "int+lin-dagger" else row for row in ROWS]
+    row = rows["int+nrl"]
+    assert row["seeds"] == [0, 1, 2]
+    assert row["seconds_per_epoch"] == 3.0
+    assert len(row["per_class"]) == 8
+    pixels = [read_json(run / f"seed-{seed}/rows/int+nrl/metrics.json")["pixel"] for seed in range(3)]
+    assert row["pixel"] == pytest.approx(100 * sum(pixels) / 3, abs=1e-4)
+    assert f"| {row['pixel']:.1f} ± {row['pixel_std']:.1f} | 75.6 |" in line(page, "int+nrl")
+    assert "(paper 4.3)" in line(page, "int+nrl")
+    assert (
+        "--preset kitti --features bow --variants 'unary,CP,SGD,int+lin,bif+nrl,int+nrl,int†+lin,3-layer' --seeds 3"
+        in page
+    )
+    verdicts = [text for text in page.splitlines() if "int+nrl against bif+nrl" in text]
+    assert "| 3 | +5.6 / +5.0 |" in verdicts[0]
+    assert str(run) not in page
+
+
+def test_sets_features_and_rows_are_added_one_at_a_time(make_comparison, write_results, tmp_path):
+    first, page = write_results(make_comparison(KITTI, preset="kitti", rows=("SGD", "unary")))
+    other = make_comparison(KITTI, preset="kitti", rows=("CP", "SGD"), shifts=(0.02,), folder="other")
+    second, _ = write_results(other)
+    assert list(second["kitti"]["bow"]) == ["unary", "CP", "SGD"]
+    assert second["kitti"]["bow"]["unary"] == first["kitti"]["bow"]["unary"]
+    assert second["kitti"]["bow"]["SGD"]["seeds"] == [0]
+    third, page = write_results(make_comparison(KITTI, preset="kitti", features="bow+cnn", folder="cnn"))
+    assert list(third["kitti"]) == ["bow", "cnn"]
+    assert write_results() == (third, page)  # from the data alone
+    (tmp_path / "docs/notes.md").write_text("A remark.\n")
+    assert "\nA remark.\n" in write_results()[1]
+
+
+def test_rows_without_figures_and_runs_without_a_preset(make_comparison, write_results, capsys):
+    run = make_comparison(KITTI, preset="kitti", rows=("SGD", "unary"), shifts=(0.0,))
+    (run / "seed-0/rows/SGD/metrics.json").write_text("{")
+    results, _ = write_results(run)
+    assert list(results["kitti"]["bow"]) == ["unary"]
+    assert "SGD is left out: it has no figures" in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="was made without a preset"):
+        write_results(make_comparison(folder="own"))
+
+
+def test_limited_rows_and_other_settings_are_stated(make_comparison, write_results):
+    run = make_comparison(KITTI, preset="kitti", rows=("SGD", "unary"), shifts=(0.0,))
+    change_settings(run, features={"n_regions": 9}, parameters={"SGD": {"C": 0.000123}})
+    change_json(run / "seed-0/rows/SGD/row.json", n_train=4)
+    _, page = write_results(run)
+    assert "| 1 | 4 of 6 |" in line(page, "SGD")
+    assert "--variants 'SGD' --seeds 1 --limit 4" in page
+    assert "The settings or features of unary, SGD were not those that the preset has now." in page
+    assert json.dumps({"C": 0.000123}) in page
+
+
+def test_rows_made_with_the_preset_are_known_by_it(make_comparison, write_results):
+    run, preset = make_comparison(KITTI, preset="kitti"), Preset.read("kitti").features["bow"]
+    parameters = {variant_key(row): changes for row, changes in preset["parameters"].items()}
+    change_settings(run, features=preset["options"], mirror=preset["mirror"], parameters=parameters)
+    assert "were not those that the preset has now" not in write_results(run)[1]
+
+
+def test_committed_page_is_that_of_the_committed_data(write_results, tmp_path):
+    data, page = SCRIPT.with_name("results.json"), SCRIPT.with_name("RESULTS.md")
+    if not data.exists():
+        pytest.skip("there are no results yet")
+    for path in (data, SCRIPT.with_name("notes.md")):
+        if path.exists():
+            (tmp_path / "docs" / path.name).write_bytes(path.read_bytes())
+    assert write_results()[1] == page.read_text(encoding="utf-8")
+
+
+def test_the_summary_of_the_readme_is_that_of_the_committed_data():
+    path = SCRIPT.with_name("results.json")
+    if not path.exists():
+        pytest.skip("there are no results yet")
+    results, text = read_json(path), (SCRIPT.parents[1] / "README.md").read_text(encoding="utf-8")
+
+    def both(row):
+        return f"{row['pixel']:.1f} / {row['class_mean']:.1f}"
+
+    for name, title in (("msrc21", "MSRC-21"), ("kitti", "KITTI"), ("siftflow", "SIFT Flow")):
+        cells = line(text, f"{title}, bags of words").strip("| ").split(" | ")
+        assert [cells[2], cells[4]] == [both(results[name]["bow"][row]) for row in ("int+nrl", "3-layer")]
+    assert f"With CNN features MSRC-21 has {both(results['msrc21']['cnn']['neural factors'])}" in text

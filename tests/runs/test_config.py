@@ -1,0 +1,59 @@
+from dataclasses import replace
+
+import pytest
+
+from neuralfactors.runs import RunConfig, Search
+from neuralfactors.runs.documents import decode, encode
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"variants": ()}, "at least one variant"),
+        ({"variants": ("best",)}, r"variant must be one of unary, CP, .*, got 'best'"),
+        ({"kind": "play"}, "kind must be one of train, compare, demo, tune, got 'play'"),
+        ({"balance": 2.0}, "balance must be between 0 and 1, got 2.0"),
+        ({"holdout": -1}, "holdout must not be negative, got -1"),
+        ({"limits": {"SGD": -3}}, "the limit of SGD must not be negative, got -3"),
+    ],
+)
+def test_config_refuses(changes, message):
+    with pytest.raises(ValueError, match=message):
+        RunConfig("data", **changes)
+
+
+def test_config_comes_back_from_json():
+    config = RunConfig("x", ("int†+lin",), parameters={"int†+lin": {"unary_hidden": (3,)}}, limits={"*": 5}, void=["a"])
+    assert config.variants == ("int+lin-dagger",)
+    assert decode(RunConfig, encode(config), "settings") == config
+    assert config.resolved() == config.resolved().resolved() != config
+
+
+def test_what_settings_do_not_mention_has_its_default():
+    former = {name: value for name, value in encode(RunConfig("x")).items() if name not in ("limits", "holdout")}
+    assert decode(RunConfig, former, "settings") == RunConfig("x") != RunConfig("x", limits={"SGD": 3})
+
+
+def test_what_is_said_of_a_variant():
+    config = RunConfig("x", parameters={"*": {"C": 1.0, "tol": 2.0}, "CP": {"C": 3.0}}, limits={"*": 6, "SGD": 3})
+    assert config.parameters_of("CP") == {"C": 3.0, "tol": 2.0}
+    assert [config.limit_of(variant) for variant in ("CP", "SGD")] == [6, 3]
+    assert RunConfig("x").limit_of("CP") == 0
+
+
+def test_features_and_splits():
+    config = RunConfig("/a/b", features={"features": "bow+cnn"})
+    assert (config.feature_kind, config.uses_cnn, config.data_name, config.copies) == ("bow+cnn", True, "b", 1)
+    assert (RunConfig("x").feature_kind, RunConfig("x").uses_cnn, RunConfig("x", mirror=True).copies) == (
+        "bow",
+        False,
+        2,
+    )
+    assert (config.learnt_split, replace(config, holdout=3).learnt_split) == ("train", "rest")
+
+
+def test_search_is_checked():
+    with pytest.raises(ValueError, match="trials must be at least 1, got 0"):
+        Search(0)
+    with pytest.raises(ValueError, match="folds must be at least 2, or 0 for the validation split, got 1"):
+        Search(3, folds=1)

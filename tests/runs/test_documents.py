@@ -1,0 +1,72 @@
+import json
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from neuralfactors.files import DIGEST, FileFormatError, read_records, write_records
+from neuralfactors.runs.documents import FORMAT, decode, encode, read_document, write_document
+from neuralfactors.runs.records import Counts, Settings, Table
+
+
+@dataclass(frozen=True)
+class Point:
+    x: float
+    name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    counts: Counts
+    scores: Table
+
+
+def test_what_is_written_comes_back(tmp_path):
+    settings = Settings({"*": {"hidden": [7], "ä": None}}, score=0.5)
+    write_document(tmp_path / "new/a", settings)
+    assert read_document(Settings, tmp_path / "new/a") == settings
+    tables = Tables(np.array([[1, 2], [3, 4]]), np.array([[0.1, 1.0], [1e-300, -3.0]]))
+    write_document(tmp_path / "b", tables)
+    back = read_document(Tables, tmp_path / "b")
+    assert (back.counts.dtype, back.scores.dtype) == (np.int64, np.float64)
+    np.testing.assert_array_equal(back.counts, tables.counts)
+    np.testing.assert_array_equal(back.scores, tables.scores)
+
+
+def test_lines_that_are_sealed_come_back(tmp_path):
+    write_records(tmp_path / "b", [{"epoch": 1}, {"epoch": 2, "accuracy": float("inf")}])
+    assert read_records(tmp_path / "b") == [{"epoch": 1}, {"epoch": 2, "accuracy": float("inf")}]
+
+
+@pytest.mark.parametrize("value", [3, "3", True, None, [], {}, {"x": True}, {"x": float("nan")}, {"x": 1, "y": 2}])
+def test_what_is_no_point_is_refused(value):
+    with pytest.raises(ValueError, match=r"must be|has an unknown key|is missing"):
+        decode(Point, value, "point")
+    assert decode(Point, {"x": 1}, "point") == Point(1)
+
+
+@pytest.mark.parametrize("table", [3, [1], [[1.5]], [[1], [1, 2]], [["1"]], [[True]], [[[1]]]])
+def test_what_is_no_table_of_counts_is_refused(table):
+    with pytest.raises(ValueError, match="counts must be"):
+        decode(Tables, {"counts": table, "scores": [[1]]}, "tables")
+
+
+def test_people_may_write_settings_but_not_change_a_digit_unnoticed(tmp_path):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"format": FORMAT, "variants": {"CP": {"C": 2.0}}}))
+    assert read_document(Settings, path, by_hand=True).variants == {"CP": {"C": 2.0}}
+    with pytest.raises(FileFormatError, match="its digest differs"):
+        read_document(Settings, path)
+    write_document(path, Settings({"CP": {"C": 2.0}}))
+    content = json.loads(path.read_text())
+    content["variants"]["CP"]["C"] = 3.0
+    path.write_text(json.dumps(content))
+    with pytest.raises(FileFormatError, match=f"if you changed it on purpose, delete the line {DIGEST}"):
+        read_document(Settings, path, by_hand=True)
+    del content[DIGEST]
+    path.write_text(json.dumps(content))
+    assert read_document(Settings, path, by_hand=True).variants == {"CP": {"C": 3.0}}
+
+
+def test_records_as_json_holds_them():
+    assert encode({"a": (Point(1.0), np.eye(1)), 3: None}) == {"a": [{"x": 1.0, "name": None}, [[1.0]]], "3": None}
