@@ -9,10 +9,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
+import scipy  # which loads its parts when they are used
 from numpy.typing import NDArray
 from PIL import Image
-from scipy.io import loadmat
-from scipy.io.matlab import MatReadError
 
 from neuralfactors.datasets.classes import ClassEntry, Classes, read_utf8, spaced_colours
 from neuralfactors.datasets.folder import check_split
@@ -181,11 +180,11 @@ def _read_indices(path: Path, classes: Classes) -> NDArray[np.int64]:
 
 def _load_mat(path: Path) -> tuple[NDArray[np.integer], list[str]]:
     try:
-        content = loadmat(path, squeeze_me=True)
+        content = scipy.io.loadmat(path, squeeze_me=True)
         indices, names = (
             np.atleast_2d(content["S"]).astype(np.int64),
             [str(name) for name in np.atleast_1d(content["names"])],
         )
-    except (MatReadError, KeyError, ValueError, OSError) as error:
+    except (scipy.io.matlab.MatReadError, KeyError, ValueError, OSError) as error:
         raise ValueError(f"{path} is not a label file with 'S' and 'names': {error}") from error
     return np.maximum(indices, 0), names

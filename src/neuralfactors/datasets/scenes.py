@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import scipy  # which loads its parts when they are used
 from numpy.typing import NDArray
 from PIL import Image
-from scipy.ndimage import gaussian_filter
 
 from neuralfactors.datasets.classes import VOID, ClassEntry, Classes
 from neuralfactors.datasets.folder import RANDOM_SPLIT, deal_out
@@ -113,7 +113,7 @@ def _make_scene(rng: np.random.Generator, shape: tuple[int, int], noise: float) 
     for label in np.unique(labels):
         inside = labels == label
         image[inside] = _texture(rng, shape, LOOKS[int(label)])[inside]
-    image = gaussian_filter(image, (0.6, 0.6, 0)) + noise * rng.normal(size=image.shape)
+    image = scipy.ndimage.gaussian_filter(image, (0.6, 0.6, 0)) + noise * rng.normal(size=image.shape)
     return np.rint(np.clip(image, 0, 1) * 255).astype(np.uint8), _void_boundaries(labels)
 
 
@@ -144,7 +144,7 @@ def _draw_blob(rng: np.random.Generator, labels: NDArray[np.int64], home: int, b
 def _texture(rng: np.random.Generator, shape: tuple[int, int], look: Look) -> NDArray[np.float64]:
     texture = np.zeros(shape)
     for scale in (1.0, 2.5):
-        layer = gaussian_filter(rng.normal(size=shape), (scale, scale * look.ripple), mode="wrap")
+        layer = scipy.ndimage.gaussian_filter(rng.normal(size=shape), (scale, scale * look.ripple), mode="wrap")
         texture += layer / max(float(layer.std()), 1e-12)
     colour = np.array(look.colour) + look.spread * rng.normal(size=3)
     return np.asarray(colour + look.grain / 2 * texture[..., None])

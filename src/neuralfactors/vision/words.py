@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
-from sklearn.cluster import MiniBatchKMeans
 from threadpoolctl import threadpool_limits
 
 from neuralfactors.vision.blas import one_blas_thread
@@ -29,6 +28,8 @@ def learn_words(points: NDArray[np.float32], n_words: int, random_state: int = 0
     else:  # pictures of a few flat colours: each is a word
         words = np.array(list(distinct.values()))
         return np.concatenate([words, np.repeat(words[:1], n_words - len(words), axis=0)])
+    from sklearn.cluster import MiniBatchKMeans  # half a second, which those who only predict need not wait
+
     means = MiniBatchKMeans(n_words, batch_size=4096, n_init=3, random_state=random_state)
     with threadpool_limits(1, user_api="openmp"):  # k-means stops by a sum whose rounding depends on the threads
         means.fit(points)
