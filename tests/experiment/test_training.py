@@ -111,7 +111,7 @@ def test_run_folder_is_complete(finished, scenes):
     assert document["splits"] == {"train": 36, "val": 12, "test": 12}
     assert document["command"] == "a command"
     assert document["finished"]
-    examples = RunFolder(finished).examples()
+    examples = RunFolder(finished).examples.read().names
     assert len(examples) == 12
     truths = {sample.name: sample.read_labels() for sample in ImageFolder(scenes)["test"]}
     for row in ("unary", "SGD", "int+nrl"):
@@ -127,8 +127,8 @@ def test_run_folder_is_complete(finished, scenes):
             right += int((predicted == truth)[truth < 255].sum())
             total += int((truth < 255).sum())
         assert read(place / "metrics.json")["pixel"] == pytest.approx(right / total)
-    assert RunFolder(finished).row("int+nrl").metrics().interactions.shape == (7, 7)
-    assert RunFolder(finished).row("unary").metrics().interactions is None
+    assert RunFolder(finished).row("int+nrl").metrics.read().interactions.shape == (7, 7)
+    assert RunFolder(finished).row("unary").metrics.read().interactions is None
 
 
 def test_resume_trains_only_what_is_left(finished, config, tmp_path):
@@ -136,7 +136,7 @@ def test_resume_trains_only_what_is_left(finished, config, tmp_path):
     [before] = (finished / "rows/int+nrl").glob("*.safetensors")
     model = before.read_bytes()
     row = RunFolder(finished).row("int+nrl")
-    row.write_row(replace(row.row(), status="running"))
+    row.row.write(replace(row.row.read(), status="running"))
     assert [each.is_done for each in RunFolder(finished).rows()] == [True, True, False]
     resume(finished, Means(cache=finished.parent / "cache"))
     assert (finished / "rows/SGD/row.json").read_bytes() == kept
@@ -150,7 +150,7 @@ def test_resume_trains_only_what_is_left(finished, config, tmp_path):
 def test_a_folder_that_another_process_works_in_is_left_alone(kind, tmp_path):
     more = {"compare": {"seeds": (0,)}, "tune": {"search": Search()}}.get(kind, {})
     run = Run(RunConfig("", ("SGD",), kind), {}, (), threads=1, versions={}, started="", **more)
-    RunFolder(tmp_path).write_run(run)
+    RunFolder(tmp_path).document.write(run)
     with alone_in(tmp_path), pytest.raises(ValueError, match="worked on by another process"):
         resume(tmp_path)
     with alone_in(tmp_path):  # no lock is left
@@ -201,7 +201,7 @@ def test_a_run_keeps_the_number_of_threads_it_began_with(config, tmp_path, threa
     folder = train(replace(config, variants=("int+nrl",)), tmp_path / "run")
     row = RunFolder(folder).row("int+nrl")
     [before] = [path.read_bytes() for path in row.path.glob("*.safetensors")]
-    row.write_row(replace(row.row(), status="running"))
+    row.row.write(replace(row.row.read(), status="running"))
     threads(2)
     resume(folder)
     assert torch.get_num_threads() == 2
@@ -231,9 +231,9 @@ def test_failed_row_says_why(scenes, tmp_path):
             {"unary__dropout": 1.5},
             "'int+lin' cannot be used: dropout must be",
         ),
-        ("unary", {"C": "much"}, "C of row 'unary' must be a number, got 'much'"),
-        ("SGD", {"interaction_C": "much"}, "interaction_C of row 'SGD' must be a number, got 'much'"),
-        ("SGD", {"C": None}, "C of row 'SGD' must be a number, got None"),
+        ("unary", {"C": "much"}, "C of 'unary' must be a number, got 'much'"),
+        ("SGD", {"interaction_C": "much"}, "interaction_C of 'SGD' must be a number, got 'much'"),
+        ("SGD", {"C": None}, "C of 'SGD' must be a number, got None"),
         ("SGD", {"random_state": 3}, "has no parameter 'random_state'"),
         ("SGD", {"callbacks": "/tmp/x"}, "has no parameter 'callbacks'"),
         ("SGD", {"first__callbacks": "/tmp/x"}, "has no parameter 'first__callbacks'"),
@@ -282,7 +282,7 @@ def test_a_run_does_not_go_on_with_other_data(kind, change, tmp_path):
         (out / "trials.jsonl").unlink()
     place = out / "seed-0" if kind == "compare" else out
     for folder in (RunFolder(out), RunFolder(place)):
-        folder.write_run(replace(folder.run(), finished=None))
+        folder.document.write(replace(folder.run(), finished=None))
     if kind != "tune":
         shutil.rmtree(place / "rows/unary")
     if change == "classes":
@@ -319,7 +319,7 @@ def test_saved_row_is_a_segmenter(finished, scenes):
 def test_a_strangers_run_with_settings_that_nothing_knows_is_not_resumed(kind, changes, tmp_path):
     more = {"compare": {"seeds": (0,)}, "tune": {"search": Search()}}.get(kind, {})
     run = Run(RunConfig(str(tmp_path), ("SGD",), kind, **changes), {}, (), threads=1, versions={}, started="", **more)
-    RunFolder(tmp_path).write_run(run)
+    RunFolder(tmp_path).document.write(run)
     with pytest.raises(FileFormatError, match="holds a run that cannot be resumed: "):
         resume(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

@@ -1,4 +1,4 @@
-"""The paper's variants as one table: what each row of its comparison is made of."""
+"""The paper's variants: what each row of its tables is made of. Their names are in `runs`."""
 
 from __future__ import annotations
 
@@ -9,20 +9,18 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, StructuredEstimator, UnaryClassifier
+from neuralfactors.runs.config import Parameters
+from neuralfactors.runs.names import ALL_VARIANTS, STATE_OF_THE_ART, key_or_all
 from neuralfactors.segmentation import WITH_CNN, default_batch_size, default_parameters
 from neuralfactors.segmentation.files import STAGES
 
 N_LABELS = "n_labels"  # stands for the number of classes in the numbers of hidden units
-DAGGER = "int+lin-dagger"
-STATE_OF_THE_ART = "neural-factors"
-PRINTED = {"int†+lin": DAGGER, "neural factors": STATE_OF_THE_ART}  # names that folders spell otherwise
-ALL_ROWS = "*"  # stands for every row in settings
-ARCHITECTURE = ("__hidden", "__activation")  # how parameters end that make a row, where it names them
+ARCHITECTURE = ("__hidden", "__activation")  # how parameters end that make a variant, where it names them
 # Parameters that runs set themselves, or that no file can hold.
 FIXED = {"n_labels", "random_state", "verbose", "callbacks", "warm_start"}
-MANY_IMAGES = 1000  # where a row is built before its images are known: enough for what rows with many have
-BALANCE = "balance"  # of the Segmenter, among the parameters of a row
-FIRST, MODEL = STAGES  # names of the stages of a row; only bifurcated training has the first
+MANY_IMAGES = 1000  # where a variant is built before its images are known: enough for what those with many have
+BALANCE = "balance"  # of the Segmenter, among the parameters of a variant
+FIRST, MODEL = STAGES  # names of the stages of a variant; only bifurcated training has the first
 
 LOGISTIC: dict[str, Any] = {"C": 100.0, "max_iter": 50, "trainer__learning_rate": 0.01, "trainer__keep": "last"}
 DEEP: dict[str, Any] = {
@@ -34,12 +32,11 @@ DEEP: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Variant:
-    """One row: an estimator and, where training is bifurcated, the logistic regression whose outputs it sees."""
+    """An estimator and, where training is bifurcated, the logistic regression whose outputs it sees."""
 
     estimator: type[StructuredEstimator]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     bifurcated: bool = False
-    note: str = field(default="", compare=False)
     balance: float | None = None  # how much rare classes count, where the settings do not say
 
     @property
@@ -53,7 +50,7 @@ class Variant:
     def build(
         self, n_labels: int, n_images: int, changes: Mapping[str, Any] | None = None, *, cnn: bool = False
     ) -> StructuredEstimator | Pipeline:
-        """The estimator of this row, or the pipeline, not yet fitted.
+        """The estimator of this variant, or the pipeline, not yet fitted.
 
         Parameters
         ----------
@@ -93,55 +90,38 @@ def _logistic(n_images: int, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 VARIANTS: dict[str, Variant] = {
-    "unary": Variant(UnaryClassifier, note="logistic regression, every region by itself"),
-    "CP": Variant(CuttingPlaneSVM, {"C": 10.0, "max_iter": 40, "tol": 1e-3}, True, "linear factors, cutting planes"),
-    "SGD": Variant(
-        StructuralSVM, {"unary__hidden": (), "interaction__hidden": ()}, True, "linear factors, subgradient descent"
-    ),
-    "int+lin": Variant(StructuralSVM, {"interaction__hidden": ()}, note="neural unary, linear interaction"),
-    "bif+nrl": Variant(StructuralSVM, {"unary__hidden": ()}, True, "neural interaction, bifurcated"),
-    "int+nrl": Variant(StructuralSVM, note="neural unary and interaction, trained together"),
-    DAGGER: Variant(
-        StructuralSVM,
-        {"unary__hidden": (N_LABELS,), "interaction__hidden": ()},
-        note="one hidden unit a class, linear interaction",
-    ),
-    "3-layer": Variant(StructuralSVM, DEEP, note="three hidden layers each"),
+    "unary": Variant(UnaryClassifier),
+    "CP": Variant(CuttingPlaneSVM, {"C": 10.0, "max_iter": 40, "tol": 1e-3}, bifurcated=True),
+    "SGD": Variant(StructuralSVM, {"unary__hidden": (), "interaction__hidden": ()}, bifurcated=True),
+    "int+lin": Variant(StructuralSVM, {"interaction__hidden": ()}),
+    "bif+nrl": Variant(StructuralSVM, {"unary__hidden": ()}, bifurcated=True),
+    "int+nrl": Variant(StructuralSVM),
+    "int+lin-dagger": Variant(StructuralSVM, {"unary__hidden": (N_LABELS,), "interaction__hidden": ()}),
+    "3-layer": Variant(StructuralSVM, DEEP),
     # The paper's second setting, for CNN features: one image a step, classes balanced.
-    STATE_OF_THE_ART: Variant(
-        StructuralSVM, {"batch_size": 1}, note="as int+nrl, one image a step, classes balanced", balance=1.0
-    ),
+    STATE_OF_THE_ART: Variant(StructuralSVM, {"batch_size": 1}, balance=1.0),
 }
-ROWS = tuple(row for row in VARIANTS if row != STATE_OF_THE_ART)  # those of the paper's tables I to III
 
 
-def row_name(name: str) -> str:
-    """The row called `name`, as folders spell it: ``int†+lin`` is ``int+lin-dagger``."""
-    found = PRINTED.get(name, name)
-    if found not in VARIANTS:
-        raise ValueError(f"method must be one of {', '.join(VARIANTS)}, got {name!r}")
-    return found
-
-
-def check_parameters(parameters: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
-    """`parameters` by row, rows as folders spell them; refused where a row or a parameter is unknown."""
+def check_parameters(parameters: Parameters) -> dict[str, dict[str, Any]]:
+    """`parameters` by variant, as folders spell it; refused where a variant or a parameter is unknown."""
     checked: dict[str, dict[str, Any]] = {}
     for name, changes in parameters.items():
-        row = name if name == ALL_ROWS else row_name(name)
-        variants = VARIANTS.values() if row == ALL_ROWS else [VARIANTS[row]]
+        key = key_or_all(name)
+        variants = VARIANTS.values() if key == ALL_VARIANTS else [VARIANTS[key]]
         known = {parameter: value for variant in variants for parameter, value in variant.changeable.items()}
         for parameter, value in changes.items():
             if parameter not in known:
-                raise ValueError(f"row {name!r} has no parameter {parameter!r}; it has {', '.join(sorted(known))}")
+                raise ValueError(f"{name!r} has no parameter {parameter!r}; it has {', '.join(sorted(known))}")
             usual = known.get(parameter.replace("interaction_", "")) if known[parameter] is None else known[parameter]
             numeric = isinstance(usual, float) or parameter.endswith(("C", "learning_rate"))
             if numeric and not (_is_number(value) or value == known[parameter]):
-                raise ValueError(f"{parameter} of row {name!r} must be a number, got {value!r}")
+                raise ValueError(f"{parameter} of {name!r} must be a number, got {value!r}")
             if parameter == BALANCE and not 0 <= value <= 1:
-                raise ValueError(f"balance of row {name!r} must be between 0 and 1, got {value!r}")
+                raise ValueError(f"balance of {name!r} must be between 0 and 1, got {value!r}")
             if parameter.endswith("hidden") and not (isinstance(value, list | tuple) and all(map(_is_size, value))):
-                raise ValueError(f"{parameter} of row {name!r} must be a list of numbers of units, got {value!r}")
-        checked[row] = {**checked.get(row, {}), **changes}
+                raise ValueError(f"{parameter} of {name!r} must be a list of numbers of units, got {value!r}")
+        checked[key] = {**checked.get(key, {}), **changes}
     return checked
 
 

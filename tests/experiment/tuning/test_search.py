@@ -48,7 +48,9 @@ def test_names_choose_what_is_searched():
     assert [d.name for d in dimensions(model, 0.0, ("unary__dropout", "C"))] == ["unary__dropout", "C"]
     with pytest.raises(ValueError, match=r"search must name some of C, .*, interaction__dropout, got 't0'"):
         dimensions(model, 0.0, ("t0",))
-    automatic = build_model("int+nrl", RunConfig("x", parameters={"int+nrl": {"trainer__learning_rate": "auto"}}), 5, 60)
+    automatic = build_model(
+        "int+nrl", RunConfig("x", parameters={"int+nrl": {"trainer__learning_rate": "auto"}}), 5, 60
+    )
     with pytest.raises(ValueError, match="trainer__learning_rate must be a number to search around, got 'auto'"):
         dimensions(automatic, 0.0)
 
