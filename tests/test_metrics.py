@@ -1,4 +1,3 @@
-import json
 import math
 
 import numpy as np
@@ -59,14 +58,6 @@ def test_nothing_counted():
     assert math.isnan(scores.pixel_accuracy)
     assert math.isnan(scores.class_mean_accuracy)
     assert math.isnan(scores.mean_iou)
-
-
-def test_as_json():
-    written = json.loads(json.dumps(Scores.of([([0, 0, 1], [0, 1, 1])], 3).to_dict(["cow", "sky", "sea"])))
-    assert written["pixel"] == pytest.approx(200 / 3)
-    assert written["per_class"] == {"cow": 50.0, "sky": 100.0, "sea": None}
-    assert written["iou"]["cow"] == 50.0
-    assert written["confusion"] == [[1, 1, 0], [0, 1, 0], [0, 0, 0]]
 
 
 @pytest.mark.parametrize(

@@ -65,14 +65,18 @@ def lint_imports(folder):
     [
         ("inference/_upward.py", "import sample.cli"),
         ("inference/_torch.py", "import torch"),
+        ("runs/_sklearn.py", "import sklearn"),
+        ("report/_scipy.py", "import scipy.stats"),
         ("graph.py", "import sample.potentials"),
         ("no_room.py", ""),
     ],
 )
 def test_the_rooms_hold(tmp_path, source, line):
     package = tmp_path / "sample"
-    (package / "inference").mkdir(parents=True)
-    for name in ("__init__.py", "cli.py", "graph.py", "potentials.py", "inference/__init__.py"):
+    for room in ("inference", "report", "runs"):
+        (package / room).mkdir(parents=True)
+        (package / room / "__init__.py").touch()
+    for name in ("__init__.py", "cli.py", "graph.py", "potentials.py"):
         (package / name).touch()
     code, output = lint_imports(tmp_path)
     assert code == 0, output

@@ -70,20 +70,11 @@ def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     write_atomically(path, "".join(f"{json.dumps(sealed(record))}\n" for record in records).encode())
 
 
-def read_records(path: Path, keys: Iterable[str] = ()) -> list[dict[str, Any]]:
-    """The records that `write_records` wrote, none where there is no file.
-
-    FileFormatError where a line is altered, or where a record lacks one of `keys`.
-    """
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """The records that `write_records` wrote, none where there is no file; FileFormatError where a line is altered."""
     lines = check_regular(path).read_bytes().splitlines() if path.exists() else []
-    records = []
-    for number, line in enumerate(lines, 1):
-        name = f"line {number} of {path}"
-        records.append(unsealed(parse_json(line, name), name))
-        for key in keys:
-            if key not in records[-1]:
-                raise FileFormatError(f"{name} has no {key!r}")
-    return records
+    names = [f"line {number} of {path}" for number in range(1, len(lines) + 1)]
+    return [unsealed(parse_json(line, name), name) for name, line in zip(names, lines, strict=True)]
 
 
 def _digest(body: Mapping[str, Any]) -> str:

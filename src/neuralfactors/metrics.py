@@ -94,18 +94,6 @@ class Scores:
         """Mean of `iou` over the labels that occur."""
         return _mean(self.iou[self.confusion.sum(axis=1) > 0])
 
-    def to_dict(self, names: list[str] | None = None) -> dict[str, Any]:
-        """Everything as JSON can hold it, in percent; NaN becomes None. `names` are those of the labels."""
-        names = names or [str(label) for label in range(len(self.confusion))]
-        return {
-            "pixel": _percent(self.pixel_accuracy),
-            "class_mean": _percent(self.class_mean_accuracy),
-            "mean_iou": _percent(self.mean_iou),
-            "per_class": dict(zip(names, map(_percent, self.class_accuracy), strict=True)),
-            "iou": dict(zip(names, map(_percent, self.iou), strict=True)),
-            "confusion": self.confusion.tolist(),
-        }
-
 
 def _labels(labels: ArrayLike, name: str) -> NDArray[np.int64]:
     array = np.asarray(labels)
@@ -123,7 +111,3 @@ def _share(part: Any, whole: Any) -> NDArray[np.float64]:
 def _mean(shares: NDArray[np.float64]) -> float:
     present = shares[~np.isnan(shares)]
     return float(present.mean()) if present.size else float("nan")
-
-
-def _percent(share: float) -> float | None:
-    return None if np.isnan(share) else 100.0 * float(share)

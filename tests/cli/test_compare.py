@@ -11,8 +11,8 @@ import pytest
 from PIL import Image
 
 from neuralfactors.files import sealed
-from neuralfactors.runs import Settings
-from neuralfactors.runs.documents import encode, read_document
+from neuralfactors.runs import RunFolder
+from neuralfactors.runs.documents import encode
 
 ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int†+lin", "3-layer")
 FOLDERS = {**{row: row for row in ROWS}, "int†+lin": "int+lin-dagger"}
@@ -207,10 +207,10 @@ def test_compare_refuses_images_that_leave_nothing_to_evaluate(call, copied_scen
         ('{"format": 3, "variants": {"SGD": 3}}', "does not describe settings: variants must be of type dict, got int"),
         ('{"format": 3, "variants": {"magic": {}}}', "must be one of"),
         ('{"format": 3, "variants": {"CP": {"speed": 1}}}', "'CP' has no parameter 'speed'; it has C"),
-        ('{"format": 3, "variants": {"SGD": {"balance": 2}}}', "balance of row 'SGD' must be between 0 and 1, got 2"),
+        ('{"format": 3, "variants": {"SGD": {"balance": 2}}}', "balance of 'SGD' must be between 0 and 1, got 2"),
         (
             '{"format": 3, "variants": {"int+nrl": {"unary__hidden": 256}}}',
-            "unary__hidden of row 'int+nrl' must be a list",
+            "unary__hidden of 'int+nrl' must be a list",
         ),
     ],
 )
@@ -286,7 +286,7 @@ def test_killed_search_goes_on_to_the_same_settings(call, scenes, cache, tuned, 
     result = call("resume", out, "--cache", cache, "--jobs", "1", "--quiet")
     assert result.code == 0, result.err
     assert "6 trials" in result.out
-    assert encode(read_document(Settings, out / "settings.json")) == tuned[1]["settings"]
+    assert encode(RunFolder(out).settings.read()) == tuned[1]["settings"]
     again = json.loads(call("tune", scenes, *options, "--json").out)
     assert without_times(again) == without_times(tuned[1])
 

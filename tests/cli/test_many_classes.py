@@ -54,7 +54,7 @@ def test_predict_evaluate_and_report(call, many, tmp_path):
 
 def test_examples_keep_void_apart_from_the_last_class(many):
     n_classes, data, run = many
-    (example, *_) = RunFolder(run).examples()
+    (example, *_) = RunFolder(run).examples.read().names
     folder = ImageFolder(data)
     (truth,) = [s.read_labels() for split in folder.splits for s in folder[split] if s.name == example]
     written = np.asarray(Image.open(RunFolder(run).example_truth(example))).astype(int)

@@ -95,7 +95,7 @@ def test_held_out_images_can_be_evaluated(scenes, tmp_path):
     folder = RunFolder(train(config, tmp_path / "run", Means(tmp_path / "cache")))
     row, means = folder.row("unary"), Means(tmp_path / "cache")
     again = evaluate_row(folder, row, scenes, "holdout", means)
-    assert (again.n_images, again.pixel) == (4, row.metrics().pixel)
+    assert (again.n_images, again.pixel) == (4, row.metrics.read().pixel)
     assert evaluate_row(folder, row, scenes, "test", means).n_images == 4
 
 
@@ -107,7 +107,7 @@ def test_words_come_from_the_largest_limit_and_rows_learn_from_their_own(scenes,
     assert len(training_samples(config, open_folder(config))) == 6
     assert len(training_samples(replace(config, limits={"SGD": 3}), open_folder(config))) == 12
     folder = RunFolder(train(config, tmp_path / "run", Means(tmp_path / "cache")))
-    assert [row.row().n_train for row in folder.rows()] == [6, 3]
+    assert [row.row.read().n_train for row in folder.rows()] == [6, 3]
     with pytest.raises(ValueError, match="the limit of SGD must not be negative, got -3"):
         RunConfig("x", limits={"SGD": -3})
 
@@ -153,7 +153,7 @@ def test_seeds_of_a_comparison_share_a_random_split(tmp_path):
     assert {run.data_digest for run in runs} == {whole.data_digest}
     judged = ImageFolder(scenes, random_state=2)["test"]
     for seed in (2, 0):
-        assert RunFolder(tmp_path / "run").seed(seed).examples() == tuple(sample.name for sample in judged)
+        assert RunFolder(tmp_path / "run").seed(seed).examples.read().names == tuple(sample.name for sample in judged)
 
 
 def test_limits_and_folds_go_by_images_where_there_are_mirror_images(scenes, tmp_path):

@@ -9,6 +9,7 @@ from PIL import Image
 
 from neuralfactors.files import sealed
 from neuralfactors.runs import Ablation, Accuracy, ClassInfo, Epoch, Metrics, Row, Run, RunConfig, RunFolder
+from neuralfactors.runs.records import Examples
 
 ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int+lin-dagger", "3-layer")
 MSRC21 = (
@@ -70,7 +71,7 @@ def write_row(folder, names, truths, colors, random, strength):
     n = len(names)
     settings = {"model": {"class": "StructuralSVM", "C": 0.5, "unary": {"learning_rate": 0.01 * strength}}}
     timing = {"seconds": 10.0 * strength, "seconds_per_epoch": 0.5 * strength, "epochs": 20, "best_epoch": 17}
-    folder.write_row(Row(folder.variant, "done", settings, seed=0, balance=0.0, n_train=6, **timing))
+    folder.row.write(Row(folder.variant, "done", settings, seed=0, balance=0.0, n_train=6, **timing))
     for epoch in range(1, 21):
         folder.add_epoch(
             Epoch(
@@ -84,7 +85,7 @@ def write_row(folder, names, truths, colors, random, strength):
         )
     confusion = random.integers(0, 40, (n, n)) + np.diag(random.integers(50, 200, n) * strength)
     table = random.normal(size=(n, n)) + 2 * np.eye(n)
-    folder.write_metrics(metrics_of(confusion, random, None if folder.variant == "unary" else table))
+    folder.metrics.write(metrics_of(confusion, random, None if folder.variant == "unary" else table))
     for name, truth in truths.items():
         predicted = np.where(truth >= n, 0, truth)
         wrong = random.random(truth.shape) < 0.5 / strength
@@ -101,7 +102,7 @@ def make_run(tmp_path):
         colors = spaced_colors(len(names))
         options = {"test_split": "test", "seed": 7, "preset": preset, **settings}
         config = RunConfig("/data/scenes", tuple(rows), "compare", {"features": features}, **options)
-        run.write_run(
+        run.document.write(
             Run(
                 config,
                 splits={"train": 6, "val": 2, "test": 2},
@@ -122,7 +123,7 @@ def make_run(tmp_path):
             noise = random.integers(0, 255, (40, 60, 3)).astype(np.uint8)
             Image.fromarray(noise).save(run.example_image(name))
             write_map(run.example_truth(name), truth, colors)
-        run.write_examples(truths)
+        run.examples.write(Examples(tuple(truths)))
         for strength, row in enumerate(rows, start=1):
             write_row(run.row(row), names, truths, colors, random, strength)
         return run.path
@@ -139,14 +140,14 @@ def make_comparison(make_run, tmp_path):
         for seed, shift in enumerate(shifts):
             run = RunFolder(make_run(*names_and_options, folder=f"{folder}/seed-{seed}", seed=seed, **options))
             for row in run.rows():
-                metrics = row.metrics()
+                metrics = row.metrics.read()
                 figures = {key: shifted(getattr(metrics, key), shift) for key in ("pixel", "class_mean", "mean_iou")}
                 joint = Accuracy(figures["pixel"], figures["class_mean"])
                 per_class = tuple(shifted(share, shift) for share in metrics.per_class)
                 ablation = replace(metrics.ablation, joint=joint)
-                row.write_metrics(replace(metrics, **figures, per_class=per_class, ablation=ablation))
+                row.metrics.write(replace(metrics, **figures, per_class=per_class, ablation=ablation))
         first = whole.seed(0).run()
-        whole.write_run(replace(first, seeds=tuple(range(len(shifts)))))
+        whole.document.write(replace(first, seeds=tuple(range(len(shifts)))))
         return whole.path
 
     return make

@@ -13,7 +13,6 @@ from PIL import Image
 from neuralfactors.report import write_report
 from neuralfactors.report.pictures import palette
 from neuralfactors.runs import ClassInfo, Epoch, RunFolder
-from neuralfactors.runs.documents import write_lines
 
 from .conftest import MSRC21, ROWS, change_json, read_json
 
@@ -187,7 +186,7 @@ def test_curves_confusion_interactions_timings_settings_versions_and_command(mak
 def test_accuracy_that_never_changes_has_an_axis_up_to_a_hundred(make_run):
     run = make_run(rows=("int+nrl",))
     epochs = [Epoch(epoch, accuracy=1.0) for epoch in (1, 2, 3)]
-    write_lines(RunFolder(run).row("int+nrl").history_file, epochs)
+    RunFolder(run).row("int+nrl").history.write(epochs)
     page = report(run)
     start = page.index('data-quantity="accuracy"')
     panel = page[start : page.index("</figure>", start)]

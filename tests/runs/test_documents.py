@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from neuralfactors.files import DIGEST, FileFormatError, read_records, write_records
-from neuralfactors.runs.documents import FORMAT, decode, encode, read_document, write_document
+from neuralfactors.runs.documents import FORMAT, Document, decode, encode
 from neuralfactors.runs.records import Counts, Settings, Table
 
 
@@ -23,11 +23,13 @@ class Tables:
 
 def test_what_is_written_comes_back(tmp_path):
     settings = Settings({"*": {"hidden": [7], "ä": None}}, score=0.5)
-    write_document(tmp_path / "new/a", settings)
-    assert read_document(Settings, tmp_path / "new/a") == settings
+    file = Document(Settings, tmp_path / "new/a")
+    assert file.read() is None
+    file.write(settings)
+    assert file.read() == settings
     tables = Tables(np.array([[1, 2], [3, 4]]), np.array([[0.1, 1.0], [1e-300, -3.0]]))
-    write_document(tmp_path / "b", tables)
-    back = read_document(Tables, tmp_path / "b")
+    Document(Tables, tmp_path / "b").write(tables)
+    back = Document(Tables, tmp_path / "b").read()
     assert (back.counts.dtype, back.scores.dtype) == (np.int64, np.float64)
     np.testing.assert_array_equal(back.counts, tables.counts)
     np.testing.assert_array_equal(back.scores, tables.scores)
@@ -53,19 +55,20 @@ def test_what_is_no_table_of_counts_is_refused(table):
 
 def test_people_may_write_settings_but_not_change_a_digit_unnoticed(tmp_path):
     path = tmp_path / "settings.json"
+    file = Document(Settings, path)
     path.write_text(json.dumps({"format": FORMAT, "variants": {"CP": {"C": 2.0}}}))
-    assert read_document(Settings, path, by_hand=True).variants == {"CP": {"C": 2.0}}
+    assert file.read(by_hand=True).variants == {"CP": {"C": 2.0}}
     with pytest.raises(FileFormatError, match="its digest differs"):
-        read_document(Settings, path)
-    write_document(path, Settings({"CP": {"C": 2.0}}))
+        file.read()
+    file.write(Settings({"CP": {"C": 2.0}}))
     content = json.loads(path.read_text())
     content["variants"]["CP"]["C"] = 3.0
     path.write_text(json.dumps(content))
     with pytest.raises(FileFormatError, match=f"if you changed it on purpose, delete the line {DIGEST}"):
-        read_document(Settings, path, by_hand=True)
+        file.read(by_hand=True)
     del content[DIGEST]
     path.write_text(json.dumps(content))
-    assert read_document(Settings, path, by_hand=True).variants == {"CP": {"C": 3.0}}
+    assert file.read(by_hand=True).variants == {"CP": {"C": 3.0}}
 
 
 def test_records_as_json_holds_them():

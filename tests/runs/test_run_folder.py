@@ -33,53 +33,45 @@ def change(path, old, new):
 def test_a_run_comes_back_as_it_was(tmp_path):
     folder = RunFolder(tmp_path)
     for run in (RUN, replace(RUN, seeds=(0, 3)), replace(RUN, settings=replace(CONFIG, kind="tune"), search=Search())):
-        folder.write_run(run)
-        assert folder.run() == RunFolder.open(tmp_path).run() == run
+        folder.document.write(run)
+        assert folder.run() == RunFolder(tmp_path).run() == run
     assert folder.run().ended().finished
 
 
 def test_a_name_that_is_not_utf8_comes_back(tmp_path):
     run = replace(RUN, command="a\udce4b → c")
-    RunFolder(tmp_path).write_run(run)
+    RunFolder(tmp_path).document.write(run)
     assert RunFolder(tmp_path).run() == run
 
 
 def test_rows_come_back_as_they_were(tmp_path):
     folder = RunFolder(tmp_path)
-    folder.write_run(RUN)
+    folder.document.write(RUN)
     row = folder.row("unary")
-    assert (row.row(), row.metrics(), row.history(), row.is_done) == (None, None, [], False)
-    row.write_row(ROW)
-    assert row.row() == ROW
+    assert (row.row.read(), row.metrics.read(), row.history.read(), row.is_done) == (None, None, [], False)
+    row.row.write(ROW)
+    assert row.row.read() == row.checked_row() == ROW
     assert [each.is_done for each in folder.rows()] == [True, False]
     for epoch in (1, 2, 3, 2):  # it was resumed after the first
         row.add_epoch(Epoch(epoch, hinge=1.0 / epoch))
-    assert row.history() == [Epoch(1, hinge=1.0), Epoch(2, hinge=0.5)]
+    assert row.history.read() == [Epoch(1, hinge=1.0), Epoch(2, hinge=0.5)]
 
 
 def test_checkpoints_are_removed(tmp_path):
     row = RunFolder(tmp_path).row("unary")
     row.path.mkdir(parents=True)
-    for path in (row.checkpoint("model"), row.row_file):
+    for path in (row.checkpoint("model"), row.row.path):
         path.touch()
     row.remove_checkpoints()
-    assert [path.name for path in row.path.iterdir()] == [row.row_file.name]
-
-
-def test_what_is_known_is_not_written_again(tmp_path):
-    folder = RunFolder(tmp_path)
-    folder.write_run(RUN)
-    before = (tmp_path / "run.json").stat().st_mtime_ns
-    folder.write_run(RUN)
-    assert (tmp_path / "run.json").stat().st_mtime_ns == before
+    assert [path.name for path in row.path.iterdir()] == [row.row.path.name]
 
 
 @pytest.mark.parametrize(("old", "new"), [('"seed": 0', '"seed": 1'), ('"max_iter": 2', '"max_iter": 3')])
 def test_a_changed_digit_in_the_settings_of_a_run(tmp_path, old, new):
-    RunFolder(tmp_path).write_run(RUN)
+    RunFolder(tmp_path).document.write(RUN)
     change(tmp_path / "run.json", old, new)
     with pytest.raises(FileFormatError, match=r"run\.json is altered: its digest differs"):
-        RunFolder.open(tmp_path)
+        RunFolder(tmp_path).run()
 
 
 def with_settings(**changes):
@@ -109,7 +101,7 @@ def test_another_shape_of_a_run(tmp_path, shape):
     content, reason = SHAPES[shape]
     write(tmp_path / "run.json", content)
     with pytest.raises(FileFormatError, match=r"run\.json does not describe a run: ") as refused:
-        RunFolder.open(tmp_path)
+        RunFolder(tmp_path).run()
     assert reason in str(refused.value)
 
 
@@ -117,36 +109,36 @@ def test_another_shape_of_a_run(tmp_path, shape):
 def test_what_is_no_run_at_all(tmp_path, content):
     (tmp_path / "run.json").write_bytes(content)
     with pytest.raises(FileFormatError, match=r"run\.json (is truncated or altered|was not written|has format 1)"):
-        RunFolder.open(tmp_path)
+        RunFolder(tmp_path).run()
 
 
 def test_no_run(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"is not a run folder: it has no run\.json"):
-        RunFolder.open(tmp_path)
+        RunFolder(tmp_path).run()
 
 
 def test_a_changed_digit_in_the_state_of_a_row(tmp_path):
     row = RunFolder(tmp_path).row("unary")
-    row.write_row(ROW)
-    change(row.row_file, "1.0", "2.0")
+    row.row.write(ROW)
+    change(row.row.path, "1.0", "2.0")
     with pytest.raises(FileFormatError, match=r"row\.json is altered: its digest differs"):
-        row.row()
+        row.row.read()
 
 
 def test_a_row_of_another_variant(tmp_path):
     row = RunFolder(tmp_path).row("SGD")
-    row.write_row(ROW)
+    row.row.write(ROW)
     with pytest.raises(FileFormatError, match=r"row\.json is of another variant, unary"):
-        row.row()
+        row.checked_row()
 
 
 def test_a_changed_digit_in_the_score_of_a_trial(tmp_path):
     folder = RunFolder(tmp_path)
-    folder.write_trials([Trial(n, "coarse", {"C": 1.0}, 0.5 + n / 10) for n in range(2)])
-    assert [trial.score for trial in folder.trials().values()] == [0.5, 0.6]
+    folder.trials.write([Trial(n, "coarse", {"C": 1.0}, 0.5 + n / 10) for n in range(2)])
+    assert [trial.score for trial in folder.trials.read()] == [0.5, 0.6]
     change(tmp_path / "trials.jsonl", "0.6", "0.7")
     with pytest.raises(FileFormatError, match=r"line 2 of .*trials\.jsonl is altered: its digest differs"):
-        folder.trials()
+        folder.trials.read()
 
 
 @pytest.mark.parametrize("line", ["[]", "3", "{}", '{"trial": 1}', json.dumps(sealed({"colour": 1}))])
@@ -154,26 +146,26 @@ def test_another_shape_of_a_trial_or_an_epoch(tmp_path, line):
     folder = RunFolder(tmp_path)
     row = folder.row("unary")
     row.path.mkdir(parents=True)
-    for path in (tmp_path / "trials.jsonl", row.history_file):
+    for path in (tmp_path / "trials.jsonl", row.history.path):
         path.write_text(line + "\n")
     with pytest.raises(FileFormatError, match=r"line 1 of .*trials\.jsonl"):
-        folder.trials()
+        folder.trials.read()
     with pytest.raises(FileFormatError, match=r"line 1 of .*history\.jsonl"):
         row.add_epoch(Epoch(2))
 
 
 def test_the_model_to_use(tmp_path):
     folder = RunFolder(tmp_path)
-    folder.write_run(RUN)
+    folder.document.write(RUN)
     with pytest.raises(ValueError, match=r"has no finished model yet: 'neuralfactors resume .*' goes on with it"):
         folder.choose_row(None)
     for variant in CONFIG.variants:
-        folder.row(variant).write_row(replace(ROW, variant=variant))
+        folder.row(variant).row.write(replace(ROW, variant=variant))
     assert folder.choose_row(None).variant == "int+nrl"
     assert folder.choose_row("unary").variant == "unary"
     with pytest.raises(ValueError, match=r"has no finished model of 'int†\+lin'; it has unary, int\+nrl"):
         folder.choose_row("int†+lin")
-    folder.write_run(replace(RUN, seeds=(4,)))
+    folder.document.write(replace(RUN, seeds=(4,)))
     with pytest.raises(ValueError, match=r"holds several runs: name one of them, such as .*seed-4"):
         folder.choose_row(None)
 
@@ -181,14 +173,12 @@ def test_the_model_to_use(tmp_path):
 def test_a_run_is_neither_begun_twice_nor_gone_on_with_by_others(tmp_path):
     folder = RunFolder(tmp_path / "my run")
     folder.refuse_begun()
-    folder.write_run(RUN)
+    folder.document.write(RUN)
     with pytest.raises(FileExistsError, match=r"already holds a run: 'neuralfactors resume '.*my run'' continues it"):
         folder.refuse_begun()
     folder.refuse_unless(True)
     with pytest.raises(ValueError, match="holds a run with other settings"):
         folder.refuse_unless(False)
-    folder.forget_run()
-    assert not folder.is_begun
 
 
 def test_words_of_a_command_line():

@@ -56,5 +56,6 @@ def _explain(folder: RunFolder, n_images: int = 3) -> None:
 
     folder.figures.mkdir(exist_ok=True)
     segmenter = Segmenter.load(folder.row(USUAL).path, features=folder.features)
-    for name in sorted(folder.examples())[:n_images]:
+    examples = folder.examples.read()
+    for name in sorted(examples.names if examples else ())[:n_images]:
         write_image(folder.figures / f"{name}.png", segmenter.explain(folder.example_image(name)).picture())

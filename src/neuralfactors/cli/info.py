@@ -40,7 +40,7 @@ def info(run: options.Run, as_json: options.AsJson = False) -> None:
 def _details(folder: RunFolder, run: Run) -> dict[str, object]:
     """What JSON tells of the inside of a run: the trials of a search, or the rows."""
     if run.search:
-        return {"trials": encode([*folder.trials().values()])}
+        return {"trials": encode(folder.trials.read())}
     if run.seeds:
         from neuralfactors.report import compare_with_paper, read_results
 

@@ -31,7 +31,7 @@ def predict(
     """Label pictures: NAME.png holds class indices in class colours, NAME.overlay.jpg shows them on the picture."""
     paths = _pictures(images)
     _refuse_overwriting(paths, out)
-    folder = RunFolder.open(run)
+    folder = RunFolder(run)
     row = folder.choose_row(variant)
 
     from neuralfactors.segmentation import Segmenter

@@ -11,8 +11,7 @@ from typing import Any
 import typer
 
 from neuralfactors.runs import NAMES, Metrics, Row, RowFolder, RunFolder
-from neuralfactors.runs.documents import encode, read_document
-from neuralfactors.runs.records import Settings
+from neuralfactors.runs.documents import encode
 
 SHOWN_TRIALS = 8
 
@@ -57,27 +56,24 @@ class RowProgress:
 
     variant: str
     row: Row | None
-    n_epochs: int | None  # so far
+    n_epochs: int  # so far
     metrics: Metrics | None
 
 
 def row_progress(folder: RowFolder) -> RowProgress:
     """How far the variant in `folder` is."""
-    row = folder.row()
-    epochs = row.epochs if row and row.epochs is not None else len(folder.history()) or None
-    return RowProgress(folder.variant, row, epochs, folder.metrics())
+    return RowProgress(folder.variant, folder.checked_row(), len(folder.history.read()), folder.metrics.read())
 
 
 def show_rows(folder: RunFolder) -> None:
     """Print the table of a run's variants."""
-    heads = ("variant", "status", "split", "pixel %", "class %", "IoU %", "epochs", "seconds")
     lines = []
     for each in map(row_progress, folder.rows()):
-        found = each.metrics
-        figures = [percent(share) for share in (found.pixel, found.class_mean, found.mean_iou)] if found else [None] * 3
         status, seconds = (each.row.status, each.row.seconds) if each.row else ("waiting", None)
-        lines.append([each.variant, status, found.split if found else None, *figures, each.n_epochs, seconds])
-    show_table(heads, lines)
+        figures = (getattr(each.metrics, key, None) for key in ("pixel", "class_mean", "mean_iou"))
+        split = each.metrics.split if each.metrics else None
+        lines.append([each.variant, status, split, *map(percent, figures), each.n_epochs or None, seconds])
+    show_table(("variant", "status", "split", "pixel %", "class %", "IoU %", "epochs", "seconds"), lines)
 
 
 def show_results(run: Path) -> None:
@@ -94,10 +90,9 @@ def show_results(run: Path) -> None:
 
 def show_trials(folder: RunFolder, *, as_json: bool = False) -> None:
     """Print the best trials of a search, or with `as_json` all of them and the settings that it has chosen."""
-    trials = list(folder.trials().values())
+    trials = folder.trials.read()
     if as_json:
-        settings = encode(read_document(Settings, folder.settings)) if folder.settings.exists() else None
-        show_json({"settings": settings, "trials": encode(trials)})
+        show_json({"settings": encode(folder.settings.read()), "trials": encode(trials)})
         return
     scores = {trial.number: trial.score for trial in trials if trial.score is not None}
     best = sorted((trial for trial in trials if trial.number in scores), key=lambda t: (-scores[t.number], t.number))

@@ -73,7 +73,7 @@ def tune(
         )
     folder = RunFolder(out)
     show_trials(folder, as_json=as_json)
-    tell(f"The settings are in {folder.settings}. Next: {_next_command(chosen, variant, seed, folder)} --out RUN")
+    tell(f"The settings are in {folder.settings.path}. Next: {_next_command(chosen, variant, seed, folder)} --out RUN")
 
 
 def _next_command(chosen: choices.Choices, variant: str, seed: int, folder: RunFolder) -> str:
@@ -87,7 +87,7 @@ def _next_command(chosen: choices.Choices, variant: str, seed: int, folder: RunF
     words += _given(features=features, regions=chosen.regions, split=chosen.split)
     words += [word for name in chosen.void or () for word in ("--void", name)]
     words += [word for name in chosen.drop or () for word in ("--drop", name)]
-    return shlex.join(map(str, ["neuralfactors", *words, "--settings", folder.settings]))
+    return shlex.join(map(str, ["neuralfactors", *words, "--settings", folder.settings.path]))
 
 
 def _given(**values: object) -> list[object]:

@@ -45,7 +45,7 @@ def compare(
     with alone_in(folder.path):
         begun = folder.is_begun  # perhaps only now, by another process
         run = _begun(folder, config, seeds) if begun else describe_run(config, data, command, seeds=seeds)
-        folder.write_run(run)
+        folder.document.write(run)
         _resume_seeds(folder, run, means or Means())
     return folder.path
 
@@ -81,4 +81,5 @@ def _resume_seeds(folder: RunFolder, run: Run, means: Means) -> None:
                 resume_run(place, means)
             else:  # all seeds are judged by the same images
                 train(replace(run.settings, seed=seed, split_seed=run.settings.seed), place.path, means, run.command)
-    folder.write_run(run.ended())
+    if not run.finished:
+        folder.document.write(run.ended())

@@ -10,6 +10,7 @@ from PIL import Image
 
 from neuralfactors.datasets import write_image, write_label_map
 from neuralfactors.runs import RowFolder, RunFolder
+from neuralfactors.runs.records import Examples
 from neuralfactors.segmentation import LabelledGraphs, Segmenter
 
 MAX_SIDE = 400
@@ -24,7 +25,7 @@ def write_examples(folder: RunFolder, graphs: LabelledGraphs, palette: NDArray[n
         path.parent.mkdir(parents=True, exist_ok=True)
         write_image(path, np.asarray(_small(sample.read_image(), Image.Resampling.LANCZOS)))
         _write_map(folder.example_truth(sample.name), sample.read_labels(), palette)
-    folder.write_examples(sample.name for sample in samples)
+    folder.examples.write(Examples(tuple(sample.name for sample in samples)))
 
 
 def write_predictions(folder: RowFolder, segmenter: Segmenter, graphs: LabelledGraphs, n_examples: int) -> None:

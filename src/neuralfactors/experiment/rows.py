@@ -30,27 +30,27 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
     """Train a variant into its folder; where a former attempt was interrupted, it goes on from the last epoch."""
     train = limited(prepared.train, config.limit_of(folder.variant), config.seed, config.copies)
     model = build_model(folder.variant, config, prepared.describer.n_labels, len(train.X), folder)
-    balance, former, start = balance_of(config, folder.variant), folder.row(), time.monotonic()
+    balance, former, start = balance_of(config, folder.variant), folder.checked_row(), time.monotonic()
     before = former.seconds if former else 0.0
     settings, n_train = _settings(named_stages(model)), len(train.X) // config.copies
     row = Row(folder.variant, "running", settings, config.seed, balance, n_train, before)
-    folder.write_row(row)
+    folder.row.write(row)
     segmenter = Segmenter(estimator=model, balance=balance, random_state=config.seed, verbose=verbose)
     try:
         fit_segmenter(segmenter, prepared.describer, train, prepared.val)
     except KeyboardInterrupt:
-        folder.write_row(replace(row, seconds=before + time.monotonic() - start))
+        folder.row.write(replace(row, seconds=before + time.monotonic() - start))
         raise
     except (ValueError, RuntimeError, ArithmeticError) as error:
-        folder.write_row(replace(row, status="failed", error=str(error)))
+        folder.row.write(replace(row, status="failed", error=str(error)))
         raise
     row = _finished(replace(row, seconds=before + time.monotonic() - start), segmenter, model)
     segmenter.save_model(folder.path)
     if prepared.test is not None:
         found, table = evaluate(segmenter, prepared.test), mean_interaction(segmenter, prepared.test)
-        folder.write_metrics(metrics_of(found, prepared.test_split or "", table if table.any() else None))
+        folder.metrics.write(metrics_of(found, prepared.test_split or "", table if table.any() else None))
         write_predictions(folder, segmenter, prepared.test, config.n_examples)
-    folder.write_row(row)
+    folder.row.write(row)
     folder.remove_checkpoints()
 
 

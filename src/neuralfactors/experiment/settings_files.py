@@ -9,14 +9,16 @@ from typing import Any
 
 from neuralfactors.experiment.variants import check_parameters
 from neuralfactors.runs.config import Parameters
-from neuralfactors.runs.documents import read_document
+from neuralfactors.runs.documents import Document
 from neuralfactors.runs.names import ALL_VARIANTS
 from neuralfactors.runs.records import Settings
 
 
 def read_settings(path: str | os.PathLike[str]) -> Parameters:
     """Parameters by variant of the file `path`, refused where it is damaged or names what is unknown."""
-    settings = read_document(Settings, Path(path), by_hand=True)
+    settings = Document(Settings, Path(path)).read(by_hand=True)
+    if settings is None:
+        raise FileNotFoundError(f"{path} does not exist")
     try:
         return check_parameters(settings.variants)
     except ValueError as error:

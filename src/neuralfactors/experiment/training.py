@@ -45,12 +45,12 @@ def train(config: RunConfig, out: str | os.PathLike[str], means: Means | None = 
     run = describe_run(config, data, command)
     with alone_in(folder.path), threads_of(run):
         folder.refuse_begun()
-        folder.write_run(run)
+        folder.document.write(run)
         try:
             return _train_rows(run, data, folder, means or Means())
         except Exception:
             if not folder.features.exists():  # it could not even begin, and never will: nothing is there to resume
-                folder.forget_run()
+                folder.document.path.unlink()
             raise
 
 
@@ -76,7 +76,7 @@ def _train_rows(run: Run, data: ImageFolder, folder: RunFolder, means: Means) ->
         for row in left:
             logger.info("training %s", row.variant)
             train_row(row, config, prepared, verbose=means.verbose)
-    folder.write_run(run.ended())
+    folder.document.write(run.ended())
     return folder.path
 
 

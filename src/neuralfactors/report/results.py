@@ -64,6 +64,11 @@ class RunResults:
             self.problems.append(what + reason(error, self.folder.path))
             return None
 
+    def miss(self, path: Path) -> None:
+        """Say that `path` is missing where it is."""
+        if not path.exists():
+            self.problems.append(f"{path.relative_to(self.folder.path).as_posix()} is missing")
+
 
 def read_results(path: str | os.PathLike[str]) -> RunResults:
     """The results in the folder `path`; FileNotFoundError or ValueError where there is no run that can be read."""
@@ -94,19 +99,16 @@ def _read_run(folder: RunFolder) -> RunResults:
         results.problems.append("the run has no test images, so nothing was evaluated")
     if not begun:
         results.problems.append("no variant has begun")
-    results.examples = results.attempt(folder.examples) or ()
-    if results.run.has_test and settings.n_examples and not folder.examples_file.exists():
-        results.problems.append(f"{folder.examples_file.name} is missing")
+    examples = results.attempt(folder.examples.read)
+    results.examples = examples.names if examples else ()
+    if results.run.has_test and settings.n_examples:
+        results.miss(folder.examples.path)
     return results
 
 
 def _read_row(folder: RowFolder, results: RunResults) -> RowResults | None:
-    def miss(path: Path) -> None:
-        if not path.exists():
-            results.problems.append(f"{path.relative_to(results.folder.path).as_posix()} is missing")
-
-    miss(folder.row_file)
-    row = results.attempt(folder.row)
+    results.miss(folder.row.path)
+    row = results.attempt(folder.checked_row)
     if row is None:
         return None
     variant = NAMES[folder.variant]
@@ -115,17 +117,17 @@ def _read_row(folder: RowFolder, results: RunResults) -> RowResults | None:
     elif row.status == "running":
         results.problems.append(f"{variant.printed} is not finished")
     else:
-        miss(folder.history_file)
+        results.miss(folder.history.path)
         if results.run.has_test:
-            miss(folder.metrics_file)
-    history = results.attempt(folder.history) or []
+            results.miss(folder.metrics.path)
+    history = results.attempt(folder.history.read) or []
     return RowResults(variant, folder, row, history, results.attempt(lambda: _metrics(folder, results.run)))
 
 
 def _metrics(folder: RowFolder, run: Run) -> Metrics | None:
-    metrics = folder.metrics()
+    metrics = folder.metrics.read()
     if metrics and len(metrics.per_class) != len(run.classes):
-        raise ValueError(f"{folder.metrics_file} has {len(metrics.per_class)} classes, but the run {len(run.classes)}")
+        raise ValueError(f"{folder.metrics.path} has {len(metrics.per_class)} classes, but the run {len(run.classes)}")
     return metrics
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import MISSING, fields, is_dataclass
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import lru_cache
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Generic, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -26,42 +26,56 @@ from neuralfactors.files import (
 )
 
 FORMAT = 3  # of all files of a run; a reader refuses any other
-_FORMAT_KEY = "format"
+_FORMAT = "format"
 T = TypeVar("T")
 
 
-def write_document(path: Path, record: Any) -> None:
-    """Write a dataclass with format and digest to `path` in one step; the folder is made if need be."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    body = sealed({_FORMAT_KEY: FORMAT, **encode(record)})
-    text = json.dumps(body, indent=1, allow_nan=False, ensure_ascii=False)
-    # A damaged name may hold what UTF-8 cannot: an escape may.
-    write_atomically(path, f"{text}\n".encode(errors="backslashreplace"))
+@dataclass(frozen=True)
+class Document(Generic[T]):
+    """A JSON file of one record, with format and digest."""
+
+    kind: type[T]
+    path: Path
+
+    def write(self, record: T) -> None:
+        """Write `record` in one step; the folder is made if need be."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(sealed({_FORMAT: FORMAT, **encode(record)}), indent=1, allow_nan=False, ensure_ascii=False)
+        # A damaged name may hold what UTF-8 cannot: an escape may.
+        write_atomically(self.path, f"{text}\n".encode(errors="backslashreplace"))
+
+    def read(self, *, by_hand: bool = False) -> T | None:
+        """The record, None where there is no file; refused where it is altered, of another format or shape.
+
+        A file that people may write `by_hand` need not have a digest, but one that it has must be right.
+        """
+        if not self.path.exists():
+            return None
+        body = parse_json(check_regular(self.path).read_bytes(), self.path)
+        _check_format(body, self.path)
+        try:
+            body = unsealed(body, self.path) if DIGEST in body or not by_hand else body
+        except FileFormatError as error:
+            hint = f"; if you changed it on purpose, delete the line {DIGEST}" if by_hand else ""
+            raise FileFormatError(f"{error}{hint}") from error
+        return _decoded(self.kind, {key: value for key, value in body.items() if key != _FORMAT}, self.path)
 
 
-def read_document(kind: type[T], path: Path, *, by_hand: bool = False) -> T:
-    """The record in `path`, refused where it is altered, of another format or of another shape.
+@dataclass(frozen=True)
+class Lines(Generic[T]):
+    """A file of many records, one a line with its digest."""
 
-    A file that people may write `by_hand` need not have a digest, but one that it has must be right.
-    """
-    body = parse_json(check_regular(path).read_bytes(), path)
-    _check_format(body, path)
-    try:
-        body = unsealed(body, path) if DIGEST in body or not by_hand else body
-    except FileFormatError as error:
-        hint = f"; if you changed it on purpose, delete the line {DIGEST}" if by_hand else ""
-        raise FileFormatError(f"{error}{hint}") from error
-    return _decoded(kind, {key: value for key, value in body.items() if key != _FORMAT_KEY}, path)
+    kind: type[T]
+    path: Path
 
+    def write(self, records: Iterable[T]) -> None:
+        """Write `records` in one step."""
+        write_records(self.path, map(encode, records))
 
-def write_lines(path: Path, records: Iterable[Any]) -> None:
-    """Write dataclasses, one a line with its digest, in one step."""
-    write_records(path, map(encode, records))
-
-
-def read_lines(kind: type[T], path: Path) -> list[T]:
-    """The records in `path`, none where there is no file; refused where a line is altered or of another shape."""
-    return [_decoded(kind, body, f"line {n} of {path}") for n, body in enumerate(read_records(path), start=1)]
+    def read(self) -> list[T]:
+        """The records, none where there is no file; refused where a line is altered or of another shape."""
+        bodies = enumerate(read_records(self.path), start=1)
+        return [_decoded(self.kind, body, f"line {n} of {self.path}") for n, body in bodies]
 
 
 def encode(value: Any) -> Any:
@@ -158,7 +172,7 @@ def _article(noun: str) -> str:
 
 
 def _check_format(body: Any, path: Path) -> None:
-    version = body.get(_FORMAT_KEY) if isinstance(body, dict) else None
+    version = body.get(_FORMAT) if isinstance(body, dict) else None
     if not isinstance(version, int):
         raise FileFormatError(f"{path} was not written by neuralfactors")
     if version > FORMAT:

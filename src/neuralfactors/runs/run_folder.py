@@ -1,15 +1,14 @@
-"""The run folder: where every file lies, and how it is read and written."""
+"""The run folder: where every file lies, and which record it holds."""
 
 from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
 from neuralfactors.files import FileFormatError
-from neuralfactors.runs.documents import read_document, read_lines, write_document, write_lines
+from neuralfactors.runs.documents import Document, Lines
 from neuralfactors.runs.names import USUAL, variant_key
 from neuralfactors.runs.records import Epoch, Examples, Metrics, Row, Run, Settings, Trial
 
@@ -26,53 +25,36 @@ class RowFolder:
         return self.path.name
 
     @property
-    def row_file(self) -> Path:
-        """Says how far the training is."""
-        return self.path / "row.json"
+    def row(self) -> Document[Row]:
+        """How far the training is; there is none where it has not begun."""
+        return Document(Row, self.path / "row.json")
 
     @property
-    def metrics_file(self) -> Path:
-        """Says what the model reaches on the test images."""
-        return self.path / "metrics.json"
+    def metrics(self) -> Document[Metrics]:
+        """What the model reaches on the test images; there are none where it has not been evaluated."""
+        return Document(Metrics, self.path / "metrics.json")
 
     @property
-    def history_file(self) -> Path:
-        """Has the epochs, one a line."""
-        return self.path / "history.jsonl"
-
-    def row(self) -> Row | None:
-        """How far the training is; None where it has not begun."""
-        row = read_document(Row, self.row_file) if self.row_file.exists() else None
-        if row and row.variant != self.variant:
-            raise FileFormatError(f"{self.row_file} is of another variant, {row.variant}")
-        return row
-
-    def write_row(self, row: Row) -> None:
-        """Record how far the training is."""
-        write_document(self.row_file, row)
+    def history(self) -> Lines[Epoch]:
+        """The epochs so far."""
+        return Lines(Epoch, self.path / "history.jsonl")
 
     @property
     def is_done(self) -> bool:
         """Whether the model is there."""
-        row = self.row()
+        row = self.checked_row()
         return row is not None and row.status == "done"
 
-    def metrics(self) -> Metrics | None:
-        """What the model reaches on the test images; None where it has not been evaluated."""
-        return read_document(Metrics, self.metrics_file) if self.metrics_file.exists() else None
-
-    def write_metrics(self, metrics: Metrics) -> None:
-        """Record what the model reaches."""
-        write_document(self.metrics_file, metrics)
-
-    def history(self) -> list[Epoch]:
-        """The epochs so far."""
-        return read_lines(Epoch, self.history_file)
+    def checked_row(self) -> Row | None:
+        """How far the training is, refused where that is said of another variant."""
+        row = self.row.read()
+        if row and row.variant != self.variant:
+            raise FileFormatError(f"{self.row.path} is of another variant, {row.variant}")
+        return row
 
     def add_epoch(self, epoch: Epoch) -> None:
         """Add to the history; epochs from then on, from before an interruption, go."""
-        kept = [former for former in self.history() if former.epoch < epoch.epoch]
-        write_lines(self.history_file, [*kept, epoch])
+        self.history.write([*(former for former in self.history.read() if former.epoch < epoch.epoch), epoch])
 
     def checkpoint(self, stage: str) -> Path:
         """Where the estimator called `stage` keeps its state while it is trained."""
@@ -94,107 +76,30 @@ class RunFolder:
 
     path: Path
 
-    @classmethod
-    def open(cls, path: str | os.PathLike[str]) -> RunFolder:
-        """The folder `path`, refused where it holds no run that can be read."""
-        folder = cls(Path(path))
-        folder.run()
-        return folder
+    @property
+    def document(self) -> Document[Run]:
+        """What the run is."""
+        return Document(Run, self.path / "run.json")
 
     @property
-    def is_begun(self) -> bool:
-        """Whether there is a run."""
-        return (self.path / "run.json").exists()
+    def examples(self) -> Document[Examples]:
+        """The images that are kept for reports; there are none where nothing was evaluated."""
+        return Document(Examples, self.path / "examples.json")
 
-    def run(self) -> Run:
-        """What the run is."""
-        path = self.path / "run.json"
-        if not path.is_file():
-            raise FileNotFoundError(f"{self.path} is not a run folder: it has no {path.name}")
-        return read_document(Run, path)
+    @property
+    def trials(self) -> Lines[Trial]:
+        """The trials of a search so far."""
+        return Lines(Trial, self.path / "trials.jsonl")
 
-    def write_run(self, run: Run) -> None:
-        """Record what the run is; nothing is written where that is known."""
-        if not self.is_begun or run != self.run():
-            write_document(self.path / "run.json", run)
-
-    def forget_run(self) -> None:
-        """Let the folder be as if no run had begun in it."""
-        (self.path / "run.json").unlink(missing_ok=True)
+    @property
+    def settings(self) -> Document[Settings]:
+        """The settings that a search has chosen."""
+        return Document(Settings, self.path / "settings.json")
 
     @property
     def features(self) -> Path:
         """Folder of words and scaling."""
         return self.path / "features"
-
-    def seed(self, seed: int) -> RunFolder:
-        """Where a comparison keeps the run of `seed`."""
-        return RunFolder(self.path / f"seed-{seed}")
-
-    def row(self, variant: str) -> RowFolder:
-        """The files of a variant."""
-        return RowFolder(self.path / "rows" / variant)
-
-    def rows(self) -> list[RowFolder]:
-        """The files of all variants, begun or not, in the order of the run."""
-        return [self.row(variant) for variant in self.run().settings.variants]
-
-    def choose_row(self, variant: str | None) -> RowFolder:
-        """The finished row of `variant`; where it is None, of int+nrl if there is one, else the last."""
-        run = self.run()
-        if run.seeds:
-            one = self.seed(run.seeds[0]).path
-            raise ValueError(f"{self.path} holds several runs: name one of them, such as {one}")
-        if run.search:
-            raise ValueError(f"{self.path} holds a search for settings and no model: 'neuralfactors train' takes them")
-        done = {row.variant: row for row in self.rows() if row.is_done}
-        if not done:
-            raise ValueError(
-                f"{self.path} has no finished model yet: 'neuralfactors resume {typed(self.path)}' goes on with it"
-            )
-        if variant is None:
-            return done.get(USUAL, [*done.values()][-1])
-        if variant_key(variant) not in done:
-            raise ValueError(f"{self.path} has no finished model of {variant!r}; it has {', '.join(done)}")
-        return done[variant_key(variant)]
-
-    @property
-    def examples_file(self) -> Path:
-        """Lists the images that are kept for reports."""
-        return self.path / "examples.json"
-
-    def examples(self) -> tuple[str, ...]:
-        """Names of the images that are kept for reports; none where nothing was evaluated."""
-        return read_document(Examples, self.examples_file).names if self.examples_file.exists() else ()
-
-    def write_examples(self, names: Iterable[str]) -> None:
-        """Record which images are kept."""
-        write_document(self.examples_file, Examples(tuple(names)))
-
-    def example_image(self, name: str) -> Path:
-        """The small picture of an example."""
-        return self.path / "examples" / f"{name}.jpg"
-
-    def example_truth(self, name: str) -> Path:
-        """The true label map of an example."""
-        return self.path / "examples" / f"{name}.png"
-
-    def trials(self) -> dict[int, Trial]:
-        """The trials of a search so far, by number."""
-        return {trial.number: trial for trial in read_lines(Trial, self.path / "trials.jsonl")}
-
-    def write_trials(self, trials: Iterable[Trial]) -> None:
-        """Record the trials of a search."""
-        write_lines(self.path / "trials.jsonl", trials)
-
-    @property
-    def settings(self) -> Path:
-        """The file of the settings that a search has chosen."""
-        return self.path / "settings.json"
-
-    def write_settings(self, settings: Settings) -> None:
-        """Record the settings that a search has chosen."""
-        write_document(self.settings, settings)
 
     @property
     def report(self) -> Path:
@@ -211,6 +116,56 @@ class RunFolder:
         """Folder of pictures of what each part of a model says."""
         return self.path / "figures"
 
+    def example_image(self, name: str) -> Path:
+        """The small picture of an example."""
+        return self.path / "examples" / f"{name}.jpg"
+
+    def example_truth(self, name: str) -> Path:
+        """The true label map of an example."""
+        return self.path / "examples" / f"{name}.png"
+
+    def seed(self, seed: int) -> RunFolder:
+        """Where a comparison keeps the run of `seed`."""
+        return RunFolder(self.path / f"seed-{seed}")
+
+    def row(self, variant: str) -> RowFolder:
+        """The files of a variant."""
+        return RowFolder(self.path / "rows" / variant)
+
+    def rows(self) -> list[RowFolder]:
+        """The files of all variants, begun or not, in the order of the run."""
+        return [self.row(variant) for variant in self.run().settings.variants]
+
+    @property
+    def is_begun(self) -> bool:
+        """Whether there is a run."""
+        return self.document.path.exists()
+
+    def run(self) -> Run:
+        """What the run is, refused where there is none that can be read."""
+        run = self.document.read()
+        if run is None:
+            raise FileNotFoundError(f"{self.path} is not a run folder: it has no {self.document.path.name}")
+        return run
+
+    def choose_row(self, variant: str | None) -> RowFolder:
+        """The finished row of `variant`; where it is None, of int+nrl if there is one, else the last."""
+        run = self.run()
+        if run.seeds:
+            one = self.seed(run.seeds[0]).path
+            raise ValueError(f"{self.path} holds several runs: name one of them, such as {one}")
+        if run.search:
+            raise ValueError(f"{self.path} holds a search for settings and no model: 'neuralfactors train' takes them")
+        done = {row.variant: row for row in self.rows() if row.is_done}
+        if not done:
+            told = f"'neuralfactors resume {typed(self.path)}' goes on with it"
+            raise ValueError(f"{self.path} has no finished model yet: {told}")
+        if variant is None:
+            return done.get(USUAL, [*done.values()][-1])
+        if variant_key(variant) not in done:
+            raise ValueError(f"{self.path} has no finished model of {variant!r}; it has {', '.join(done)}")
+        return done[variant_key(variant)]
+
     def refuse_unless(self, same: bool) -> None:
         """Refuse to go on with the run that is here unless its settings are the `same`."""
         if not same:
@@ -219,10 +174,8 @@ class RunFolder:
     def refuse_begun(self) -> None:
         """Refuse to begin a run where there is one."""
         if self.is_begun:
-            raise FileExistsError(
-                f"{self.path} already holds a run: 'neuralfactors resume {typed(self.path)}' continues it, another one "
-                "needs another folder"
-            )
+            told = f"'neuralfactors resume {typed(self.path)}' continues it, another one needs another folder"
+            raise FileExistsError(f"{self.path} already holds a run: {told}")
 
 
 def typed(path: Path) -> str:

@@ -26,8 +26,9 @@ def searched(variant, **parameters):
     return [dimension.name for dimension in dimensions(build_model(variant, config, 5, 60), 0.0)]
 
 
-def without_seconds(trials):
-    return {number: replace(trial, seconds=0.0) for number, trial in trials.items()}
+def trials_in(path):
+    """The trials of a search by number, without what two runs never share."""
+    return {trial.number: replace(trial, seconds=0.0) for trial in RunFolder(path).trials.read()}
 
 
 def test_every_row_is_searched_where_it_has_something_to_search():
@@ -99,7 +100,12 @@ def test_processes_do_not_change_what_is_found(config, tmp_path):
     for n_jobs in (1, 2):
         out = tmp_path / str(n_jobs)
         path = tune(config, Search(4), out, Means(tmp_path / "cache", n_jobs))
-        found.append((json.loads(path.read_text()), without_seconds(RunFolder(out).trials())))
+        found.append(
+            (
+                json.loads(path.read_text()),
+                trials_in(out),
+            )
+        )
     assert found[0] == found[1]
     assert RunFolder(tmp_path / "1").run().finished
 
@@ -114,7 +120,7 @@ def test_a_dask_cluster_of_two_workers_finds_the_same(config, tmp_path, dask_clu
 def test_folds_need_no_validation_split(scenes, config, tmp_path):
     means = Means(tmp_path / "cache")
     tune(config, Search(2, ("C",), folds=2), tmp_path / "folds", means)
-    trials = RunFolder(tmp_path / "folds").trials()
+    trials = trials_in(tmp_path / "folds")
     assert [trial.error for trial in trials.values()] == [None, None]
     assert set(trials[1].parameters) == {"C"}
     assert RunFolder(tmp_path / "folds").run().splits == {"train": 7, "test": 0}
@@ -126,7 +132,7 @@ def test_trial_that_fails_is_told_and_does_not_end_the_search(config, tmp_path):
     )
     with pytest.raises(ValueError, match="no trial has succeeded; the first one says: class_weight"):
         tune(spoilt, Search(3, ("C",)), tmp_path / "run", Means(tmp_path / "cache"))
-    trials = RunFolder(tmp_path / "run").trials()
+    trials = trials_in(tmp_path / "run")
     assert all("class_weight" in trial.error for trial in trials.values())
     made = [Trial(number, "coarse", {}, score) for number, score in enumerate((None, 0.3, 0.3))]
     assert best_trial(made).number == 1

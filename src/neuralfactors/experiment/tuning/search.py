@@ -41,9 +41,9 @@ def tune(
             former = folder.run()
             folder.refuse_unless(former.search == search and former.settings == config.resolved())
         else:
-            folder.write_run(describe_run(config, data, command, search=search))
+            folder.document.write(describe_run(config, data, command, search=search))
         _make_trials(folder, means or Means())
-    return folder.settings
+    return folder.settings.path
 
 
 def resume_search(folder: RunFolder, means: Means) -> None:
@@ -53,7 +53,7 @@ def resume_search(folder: RunFolder, means: Means) -> None:
 
 
 def _make_trials(folder: RunFolder, means: Means) -> None:
-    run, trials = folder.run(), folder.trials()
+    run, trials = folder.run(), {trial.number: trial for trial in folder.trials.read()}
     plan = plan_of(run.settings, run.search or Search())
     if len(trials) < plan.n_trials:
         data = open_data(run.settings)
@@ -64,7 +64,7 @@ def _make_trials(folder: RunFolder, means: Means) -> None:
             left = {n: plan.parameters(n, best) for n in numbers if n not in trials}
             for trial in _run_trials(left, plan, folder, means):
                 trials[trial.number] = trial
-                folder.write_trials(trials.values())
+                folder.trials.write(trials.values())
         forget_prepared()
     _write_best(folder, run, trials)
 
@@ -114,5 +114,5 @@ def _write_best(folder: RunFolder, run: Run, trials: Mapping[int, Trial]) -> Non
         {variant: chosen}, config.data_name, config.preset, config.features, config.seed,
         len(trials), best.number, best.score, best.pixel, best.class_mean,
     )  # fmt: skip
-    folder.write_settings(settings)
-    folder.write_run(run.ended())
+    folder.settings.write(settings)
+    folder.document.write(run.ended())
