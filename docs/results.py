@@ -54,21 +54,22 @@ def main():
 def add_run(results, run):
     """Put the finished rows of a comparison into `results`."""
     figures = compare_with_paper(read_results(run))
-    if figures.preset not in SETS:
+    settings = figures.run.settings
+    if settings.preset not in SETS:
         raise SystemExit(f"{run} was made without a preset: it has no place in the results")
     for problem in figures.problems:
         print(f"{run}: {problem}")
-    features = "cnn" if "cnn" in figures.features else "bow"
-    rows = results.setdefault(figures.preset, {}).setdefault(features, {})
+    features = "cnn" if settings.uses_cnn else "bow"
+    rows = results.setdefault(settings.preset, {}).setdefault(features, {})
     for row in figures.rows:
         name = NAMES[row.variant].printed
         if row.pixel.ours is None:
             print(f"{run}: {name} is left out: it has no figures")
             continue
-        rows[name] = rounded(row_entry(row, figures))
+        rows[name] = rounded(row_entry(row, figures.run))
 
 
-def row_entry(row, figures):
+def row_entry(row, run):
     """What results.json holds of a row."""
     entry = {}
     for key in CELLS:
@@ -80,8 +81,8 @@ def row_entry(row, figures):
     entry["seeds"] = list(row.seeds)
     for key in ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds", "settings"):
         entry[key] = getattr(row, key)
-    common = {"classes": list(figures.classes), "options": dict(figures.options), "mirror": figures.mirror}
-    return {**entry, **common, "n_train_available": figures.n_train}
+    common = {"classes": [info.name for info in run.classes], "options": dict(run.settings.features)}
+    return {**entry, **common, "mirror": run.settings.mirror, "n_train_available": run.n_train}
 
 
 def _flat(cells):

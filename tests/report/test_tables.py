@@ -93,7 +93,7 @@ def test_comparison_that_cannot_be_read_is_refused(make_comparison, spoil):
 def test_figures_hold_every_seed(make_comparison):
     run = make_comparison(names=("sky", "building", "road"), preset="kitti")
     figures = compare_with_paper(read_results(run))
-    assert figures.classes == ("sky", "building", "road")
+    assert [info.name for info in figures.run.classes] == ["sky", "building", "road"]
     (row,) = [row for row in figures.rows if row.variant == "int+lin-dagger"]
     assert list(row.pixel.by_seed.values()) == values(run, "int+lin-dagger", "pixel")
     classes = values(run, "int+lin-dagger", "per_class")

@@ -1,32 +1,26 @@
 """Experiments: what the paper's variants are made of, and runs that train them into a folder."""
 
 from neuralfactors.experiment.comparison import compare, resume
-from neuralfactors.experiment.data import Means, Prepared, fill_cache, open_data, prepare
+from neuralfactors.experiment.data import Means, fill_cache
 from neuralfactors.experiment.models import build_model
 from neuralfactors.experiment.presets import PRESETS, Preset
 from neuralfactors.experiment.rows import evaluate_row
-from neuralfactors.experiment.settings_files import every_variant, parameters_of, read_settings, read_settings_of
+from neuralfactors.experiment.settings_files import every_variant, parameters_of, read_settings_of
 from neuralfactors.experiment.training import train
-from neuralfactors.experiment.tuning.search import best_trial, tune
-from neuralfactors.experiment.variants import VARIANTS, Variant
+from neuralfactors.experiment.tuning.search import tune
+from neuralfactors.experiment.variants import VARIANTS
 
 __all__ = [
     "PRESETS",
     "VARIANTS",
     "Means",
-    "Prepared",
     "Preset",
-    "Variant",
-    "best_trial",
     "build_model",
     "compare",
     "evaluate_row",
     "every_variant",
     "fill_cache",
-    "open_data",
     "parameters_of",
-    "prepare",
-    "read_settings",
     "read_settings_of",
     "resume",
     "train",

@@ -37,18 +37,12 @@ def read_settings_of(paths: Iterable[str | os.PathLike[str]], variants: Sequence
 
 
 def parameters_of(variants: Sequence[str], *layers: Parameters) -> Parameters:
-    """What all layers together say of `variants`; what they say of others is left out."""
-    merged = merge_parameters(*layers)
-    return {name: merged[name] for name in merged if merged[name] and name in (ALL_VARIANTS, *variants)}
-
-
-def merge_parameters(*layers: Parameters) -> dict[str, dict[str, Any]]:
-    """Parameters by variant, where later layers replace what earlier ones say of a parameter."""
+    """What all layers say of `variants`: later ones replace what earlier ones say of a parameter."""
     merged: dict[str, dict[str, Any]] = {}
-    for layer in layers:
-        for variant, changes in check_parameters(layer).items():
-            merged[variant] = {**merged.get(variant, {}), **changes}
-    return merged
+    for layer in map(check_parameters, layers):
+        for name, changes in layer.items():
+            merged[name] = {**merged.get(name, {}), **changes}
+    return {name: merged[name] for name in merged if merged[name] and name in (ALL_VARIANTS, *variants)}
 
 
 def every_variant(variants: Iterable[str], **values: Any) -> dict[str, dict[str, Any]]:

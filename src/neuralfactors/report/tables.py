@@ -8,7 +8,7 @@ from typing import Any
 
 from neuralfactors.report.published import Figures, Published, published
 from neuralfactors.report.results import ACCURACIES, RowResults, RunResults, deviation, mean
-from neuralfactors.runs import NAMES, STATE_OF_THE_ART, Accuracy, Metrics, VariantName
+from neuralfactors.runs import NAMES, STATE_OF_THE_ART, Accuracy, Metrics, Run
 
 MEASURES = ("pixel", "class_mean")
 PARTS = ("unary", "interaction", "joint")
@@ -45,105 +45,69 @@ class Cell:
 
 @dataclass(frozen=True)
 class Line:
-    """One line of the table of variants; `row` is None where only the paper has it."""
-
-    variant: VariantName
-    row: RowResults | None
-    pixel: Cell
-    class_mean: Cell
-    mean_iou: Cell
-    subset: str = ""  # of the training images that it learnt from, where that is not all of them
-
-
-def lines(results: RunResults, paper: Published) -> list[Line]:
-    """The variants of the run and, for a comparison with a preset, those that only the paper has; in its order."""
-    wanted = [name for name in NAMES.values() if results.row(name.key) or name.key in paper.rows]
-    return [_line(results, name, paper.rows.get(name.key)) for name in wanted]
-
-
-def _line(results: RunResults, name: VariantName, figures: Figures | None) -> Line:
-    row = results.row(name.key)
-    pixel, class_mean, mean_iou = (
-        _cell(results.by_seed(name.key, key), getattr(figures, key, None)) for key in ACCURACIES
-    )
-    used, there = row.row.n_train if row else None, results.run.n_train
-    subset = f"{used} of {there} training images" if used and there and used < there else ""
-    return Line(name, row, pixel, class_mean, mean_iou, subset)
-
-
-def _cell(by_seed: Mapping[int, float], paper: float | None = None) -> Cell:
-    return Cell(mean(by_seed.values()), paper, deviation(by_seed.values()), by_seed)
-
-
-@dataclass(frozen=True)
-class RowFigures:
-    """A variant with its figures over the seeds; numbers without a cell are means."""
+    """One line of the table of variants: figures over the seeds; numbers without a cell are means."""
 
     variant: str
-    seeds: tuple[int, ...]
+    seeds: tuple[int, ...]  # none where only the paper has it
     pixel: Cell
     class_mean: Cell
     mean_iou: Cell
     per_class: tuple[float | None, ...]
     ablation: Mapping[str, Mapping[str, Cell]]  # unary, interaction, joint -> pixel, class_mean; may be empty
+    settings: Mapping[str, Any]  # changes of the estimators' parameters
     n_train: float | None
     epochs: float | None
     best_epoch: float | None
     seconds_per_epoch: float | None
     seconds: float | None
-    settings: Mapping[str, Any]  # changes of the estimators' parameters
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The figures of a run or a comparison as data: what is printed, and what `docs/results.json` is made of."""
+    """A run or a comparison beside the paper: what is printed, and what `docs/results.json` is made of."""
 
-    preset: str | None
-    features: str
-    options: Mapping[str, Any]  # of the features
-    classes: tuple[str, ...]
-    mirror: bool
-    n_train: int | None
+    run: Run
     split: str | None
     n_images: int | None
-    rows: tuple[RowFigures, ...]
+    rows: tuple[Line, ...]
     problems: tuple[str, ...]
 
 
 def compare_with_paper(results: RunResults) -> Comparison:
     """Every variant of a run or comparison with its figures over the seeds and the paper's."""
     settings, evaluated = results.run.settings, [row.metrics for row in results.rows if row.metrics]
-    paper = published(settings.preset, settings.feature_kind)
-    return Comparison(
-        preset=settings.preset,
-        features=settings.feature_kind,
-        options=settings.features,
-        classes=tuple(info.name for info in results.run.classes),
-        mirror=settings.mirror,
-        n_train=results.run.n_train,
-        split=evaluated[0].split if evaluated else None,
-        n_images=evaluated[0].n_images if evaluated else None,
-        rows=tuple(_row_figures(results, line) for line in lines(results, paper) if line.row),
-        problems=tuple(results.problems),
-    )
+    found = lines(results, published(settings.preset, settings.feature_kind))
+    ours = tuple(line for line in found if results.row(line.variant))
+    split, n_images = (evaluated[0].split, evaluated[0].n_images) if evaluated else (None, None)
+    return Comparison(results.run, split, n_images, ours, tuple(results.problems))
 
 
-def _row_figures(results: RunResults, line: Line) -> RowFigures:
-    key = line.variant.key
+def lines(results: RunResults, paper: Published) -> list[Line]:
+    """The variants of the run and, for a comparison with a preset, those that only the paper has; in its order."""
+    return [_line(results, key, paper.rows.get(key)) for key in NAMES if results.row(key) or key in paper.rows]
+
+
+def _line(results: RunResults, key: str, figures: Figures | None) -> Line:
     metrics = {seed: row.metrics for seed, row in results.repeats(key).items() if row.metrics}
     columns = zip(*(each.per_class for each in metrics.values()), strict=True)
     numbers = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds")
-    return RowFigures(
+    cells = (_cell(results.by_seed(key, name), getattr(figures, name, None)) for name in ACCURACIES)
+    pixel, class_mean, mean_iou = cells
+    return Line(
         variant=key,
         seeds=tuple(sorted(results.by_seed(key, "pixel"))),
-        pixel=line.pixel,
-        class_mean=line.class_mean,
-        mean_iou=line.mean_iou,
+        pixel=pixel,
+        class_mean=class_mean,
+        mean_iou=mean_iou,
         per_class=tuple(mean(value for value in column if value is not None) for column in columns),
         ablation=_ablation(metrics),
-        **{number: mean(results.by_seed(key, number).values()) for number in numbers},
         settings=results.run.settings.parameters_of(key),
+        **{number: mean(results.by_seed(key, number).values()) for number in numbers},
     )
+
+
+def _cell(by_seed: Mapping[int, float], paper: float | None = None) -> Cell:
+    return Cell(mean(by_seed.values()), paper, deviation(by_seed.values()), by_seed)
 
 
 def _ablation(metrics: Mapping[int, Metrics]) -> dict[str, dict[str, Cell]]:

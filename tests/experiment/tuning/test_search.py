@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 
 from neuralfactors.datasets import write_scenes
-from neuralfactors.experiment import Means, best_trial, build_model, tune
+from neuralfactors.experiment import Means, build_model, tune
+from neuralfactors.experiment.tuning.search import best_trial
 from neuralfactors.experiment.tuning.space import Dimension, Plan, dimensions
 from neuralfactors.runs import RunConfig, RunFolder, Search, Trial
 

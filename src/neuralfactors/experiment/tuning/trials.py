@@ -13,7 +13,7 @@ import numpy as np
 from neuralfactors.experiment.data import Means, Prepared, limited, open_folder, prepare, take, take_images
 from neuralfactors.experiment.models import balance_of, build_model, named_stages
 from neuralfactors.experiment.rows import accuracy_of, fit_segmenter
-from neuralfactors.experiment.settings_files import merge_parameters
+from neuralfactors.experiment.settings_files import parameters_of
 from neuralfactors.metrics import Scores, confusion_matrix
 from neuralfactors.runs import RunConfig, RunFolder, Trial
 from neuralfactors.segmentation import LabelledGraphs, Segmenter
@@ -34,7 +34,7 @@ def run_trial(task: Task) -> Trial:
     """The record of a trial: its parameters, its score, and the error where it failed."""
     start, run = time.monotonic(), RunFolder(Path(task.folder)).run()
     trial, config = Trial(task.number, task.stage, task.parameters), run.settings
-    changed = merge_parameters(config.parameters, {config.variants[0]: task.parameters})
+    changed = parameters_of(config.variants, config.parameters, {config.variants[0]: task.parameters})
     try:
         prepared, folds = _prepared(task.folder, task.cache), run.search.folds if run.search else 0
         reached = accuracy_of(_validate(replace(config, parameters=changed), prepared, folds))

@@ -10,7 +10,7 @@ from neuralfactors.report.charts import svg
 from neuralfactors.report.published import Figures
 from neuralfactors.report.results import RowResults
 from neuralfactors.report.tables import Cell, Line, part_accuracy
-from neuralfactors.runs import ClassInfo
+from neuralfactors.runs import NAMES, ClassInfo
 
 WIDTH = 420.0
 PARTS = (("unary", "unary only"), ("interaction", "interactions only"), ("joint", "both"))
@@ -19,18 +19,18 @@ MEASURES = (("pixel", "Pixel accuracy"), ("class_mean", "Class-mean accuracy"))
 
 def rows_beside_paper(lines: Sequence[Line], measure: str, title: str) -> Markup:
     """One line a row: a bar for ours, a whisker for its spread over seeds, a hollow diamond for the paper's figure."""
-    left, right, pitch = svg.room_for((line.variant.printed for line in lines), 66.0) + 8, WIDTH - 44.0, 30.0
+    left, right, pitch = svg.room_for((NAMES[line.variant].printed for line in lines), 66.0) + 8, WIDTH - 44.0, 30.0
     height = 14 + pitch * len(lines) + 22
     x = svg.linear(0, 1, left, right)
     drawn = _percent_axis(x, 8, height - 20)
     for n, line in enumerate(lines):
-        y, name = 14 + pitch * n, line.variant.printed
+        y, variant = 14 + pitch * n, NAMES[line.variant]
         cell: Cell = getattr(line, measure)
-        told = f"{name}: {svg.percent(cell.ours)}{svg.plus_minus(cell.spread)} %"
+        told = f"{variant.printed}: {svg.percent(cell.ours)}{svg.plus_minus(cell.spread)} %"
         told += f", paper {svg.percent(cell.paper)} %" if cell.paper else ""
-        drawn.append(svg.text(left - 8, y + 14, name, "label", "end"))
+        drawn.append(svg.text(left - 8, y + 14, variant.printed, "label", "end"))
         if cell.ours is not None:
-            drawn.append(svg.bar(left, y + 3, x(cell.ours) - left, 15, f"bar {line.variant.training}"))
+            drawn.append(svg.bar(left, y + 3, x(cell.ours) - left, 15, f"bar {variant.training}"))
             if cell.spread:
                 drawn.append(_whisker(x(cell.ours - cell.spread), x(cell.ours + cell.spread), y + 10.5))
         if cell.paper is not None:
