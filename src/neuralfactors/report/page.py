@@ -17,8 +17,8 @@ from neuralfactors.files import write_atomically
 from neuralfactors.report import pictures, tables
 from neuralfactors.report.charts import bars, curves, heatmaps, svg
 from neuralfactors.report.findings import findings
-from neuralfactors.report.published import PAPER, published
-from neuralfactors.report.results import RunResults, read_results
+from neuralfactors.report.published import PAPER, Published, published
+from neuralfactors.report.results import RowResults, RunResults, read_results
 from neuralfactors.runs import NAMES, USUAL, RunConfig, RunFolder
 from neuralfactors.runs.documents import encode
 
@@ -66,6 +66,7 @@ def _context(results: RunResults) -> dict[str, Any]:
     measured = [row for row in results.rows if row.metrics]
     slots = {key: slot % len(svg.MARKS) for slot, key in enumerate(NAMES)}  # always the same colour for a variant
     times, time_parts = bars.seconds_by_part(results.rows)
+    names = [(row.variant.key, row.variant.printed) for row in results.rows]
     examples = pictures.shown_examples(results)  # before `problems` is read: it may add some
     return {
         "results": results,
@@ -83,21 +84,13 @@ def _context(results: RunResults) -> dict[str, Any]:
         "overview": _overview([line for line in lines if results.row(line.variant) in measured]),
         "measured": measured,
         "classes": tables.class_cells(results, paper, measured),
-        "class_figures": [
-            (row, bars.class_bars(classes, row, paper.rows.get(row.variant.key)))
-            for row in measured
-            if row.metrics and any(share is not None for share in row.metrics.per_class)
-        ],
+        "class_figures": _class_figures(results, paper),
         "confusions": _confusions(results),
         "interactions": _interactions(results),
         "panels": curves.panels(results.rows, slots),
         "synergy": _synergy(results),
         "examples": examples,
-        "layers": [
-            ("image", "picture"),
-            ("truth", "truth"),
-            *((row.variant.key, row.variant.printed) for row in results.rows),
-        ],
+        "layers": [("image", "picture"), ("truth", "truth"), *names],
         "viewer": {"palette": pictures.palette(classes), "names": [info.name for info in classes]},
         "times": times,
         "time_parts": time_parts,
@@ -117,6 +110,14 @@ def _title(settings: RunConfig) -> str:
 def _overview(lines: list[tables.Line]) -> list[tuple[str, Markup]]:
     titles = {key: (name, f"{name} of each variant, in percent") for key, name in bars.MEASURES}
     return [(name, bars.rows_beside_paper(lines, key, title)) for key, (name, title) in titles.items() if lines]
+
+
+def _class_figures(results: RunResults, paper: Published) -> list[tuple[RowResults, Markup]]:
+    return [
+        (row, bars.class_bars(results.run.classes, row, paper.rows.get(row.variant.key)))
+        for row in results.rows
+        if row.metrics and any(share is not None for share in row.metrics.per_class)
+    ]
 
 
 def _confusions(results: RunResults) -> list[dict[str, Any]]:
