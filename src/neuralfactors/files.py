@@ -24,14 +24,15 @@ def check_regular(path: Path) -> Path:
     return path
 
 
-def write_atomically(path: Path, data: bytes) -> None:
-    """Write `data` to `path` so that it is there as a whole or not at all, also after a crash."""
+def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
+    """Write `data` to `path` so that it is there as a whole or not at all; if `durable`, also after a power cut."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException as error:
@@ -39,6 +40,12 @@ def write_atomically(path: Path, data: bytes) -> None:
         if isinstance(error, OSError):
             error.filename = str(path)  # a full disk does not say what was being written
         raise
+
+
+def file_digest(path: Path) -> str:
+    """Digest of what the file `path` holds."""
+    with check_regular(path).open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
 
 
 def sealed(content: Mapping[str, Any]) -> dict[str, Any]:

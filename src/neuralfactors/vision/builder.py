@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
+import joblib
 import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
 from neuralfactors.vision import features
 from neuralfactors.vision.cache import Arrays, Cache, content_key
-from neuralfactors.vision.features import WORD_KINDS, describe, sample_descriptors
+from neuralfactors.vision.features import WORD_KINDS, Draft, Words, describe, draft, sample_descriptors
 from neuralfactors.vision.image_graph import ImageGraph
 from neuralfactors.vision.parallel import map_items
 from neuralfactors.vision.portraits import fingerprint
-from neuralfactors.vision.regions import check_image
+from neuralfactors.vision.sequence import ImageGraphs
 from neuralfactors.vision.settings import FeatureSettings
+from neuralfactors.vision.sources import ImageSource, image_key, read
 from neuralfactors.vision.words import learn_words
 
 MAX_WORD_IMAGES = 500  # their descriptors, some 200 KB an image, must fit in memory together
-
-# An image, or what reads one: a set larger than memory is then read image by image, by the process that needs it.
-ImageSource: TypeAlias = NDArray[np.uint8] | Callable[[], NDArray[np.uint8]]
+DRAFT_MEMORY = 2**30  # bytes of drafts, some 4 MB an image, that are kept from learning the words to applying them
+# Words are counted by kernels that need no interpreter: so many cores are kept busy by threads, which start at once and
+# hand over what they have made. More cores would wait for the interpreter, and networks have threads of their own.
+MAX_THREADS = 4
 
 
 class FeatureBuilder:
@@ -73,29 +76,8 @@ class FeatureBuilder:
 
         Of more than 500 images, about 500 at equal distances in the sequence are used.
         """
-        if len(images) == 0:
-            raise ValueError("images must hold at least one image to learn words from, got none")
-        images = images[:: -(-len(images) // MAX_WORD_IMAGES)]
-        if self.cache is None:
-            self.words_ = self._learn(images)
-            return self
-        store = Cache(self.cache)
-        key = content_key("words", features.VERSION, self.settings.of_words, [image_key(source) for source in images])
-        kept = store.get(key)
-        self.words_ = self._learn(images) if kept is None else kept
-        if kept is None:
-            self.n_unkept += not store.put(key, self.words_)
+        self._fit(images, self._keys(images))
         return self
-
-    def _learn(self, images: Sequence[ImageSource]) -> dict[str, NDArray[np.float32]]:
-        samples = list(self._map(partial(_sample, settings=self.settings), images, "Words"))
-        points = {kind: np.concatenate([sample[kind] for sample in samples]) for kind in WORD_KINDS}
-        sizes = {"node": self.settings.node_words, "edge": self.settings.edge_words}
-        return {
-            f"{use}_{kind}": learn_words(points[kind], n_words, self.settings.random_state)
-            for use, numbers in sizes.items()
-            for kind, n_words in zip(WORD_KINDS, numbers, strict=True)
-        }
 
     def transform(self, image: ImageSource) -> ImageGraph:
         """The graph of one image."""
@@ -103,16 +85,64 @@ class FeatureBuilder:
 
     def transform_many(self, images: Sequence[ImageSource]) -> Sequence[ImageGraph]:
         """The graphs of `images`; with a cache they are read from it one by one and need not fit in memory."""
+        graphs = self.open(images)
+        for _ in graphs.first_pass():
+            pass
+        self.n_unkept += graphs.n_unkept
+        return graphs
+
+    def open(self, images: Sequence[ImageSource], *, learn: bool = False) -> ImageGraphs:
+        """The graphs of `images` before they are computed, which their `first_pass` does.
+
+        With `learn`, the words are learnt from them first; what that takes of an image is not done again.
+        """
+        keys = self._keys(images)
+        drafts = self._fit(images, keys, room=DRAFT_MEMORY) if learn else {}
         task = partial(_describe, settings=self.settings, words=self._words(), network=self.backbone)
+
+        def compute(numbers: Sequence[int]) -> Iterator[ImageGraph]:
+            return self._map(task, (drafts.pop(n, images[n]) for n in numbers), len(numbers), "Features")
+
         if self.cache is None:
-            return list(self._map(task, images, "Features"))
-        store, identity = Cache(self.cache), self._identity
-        keys = [content_key(identity, image_key(source)) for source in images]
-        absent = [n for n, key in enumerate(keys) if not store.path(key).exists()]
-        results = zip(absent, self._map(task, [images[n] for n in absent], "Features"), strict=True)
-        unkept = {n: result for n, result in results if not store.put(keys[n], result.to_arrays())}
-        self.n_unkept += len(unkept)
-        return CachedGraphs(store, keys, images, task, unkept)
+            return ImageGraphs(compute, len(images))
+        identity = self._identity
+        return ImageGraphs(compute, len(images), Cache(self.cache), [content_key(identity, key) for key in keys])
+
+    def _fit(self, images: Sequence[ImageSource], keys: Sequence[str], room: int = 0) -> dict[int, Draft]:
+        # Drafts of the images that words had to be learnt from, by their numbers, of `room` bytes together.
+        if len(images) == 0:
+            raise ValueError("images must hold at least one image to learn words from, got none")
+        chosen = range(0, len(images), -(-len(images) // MAX_WORD_IMAGES))
+        if self.cache is None:
+            return self._learn(images, chosen, room)
+        store = Cache(self.cache)
+        key = content_key("words", features.VERSION, self.settings.of_words, [keys[n] for n in chosen])
+        self.words_ = store.get(key)
+        if self.words_ is not None:
+            return {}
+        drafts = self._learn(images, chosen, room)
+        self.n_unkept += not store.put(key, self._words())
+        return drafts
+
+    def _learn(self, images: Sequence[ImageSource], chosen: Sequence[int], room: int) -> dict[int, Draft]:
+        task = partial(_sample, settings=self.settings, room=room // len(chosen) if self._is_local else 0)
+        results = self._map(task, (images[n] for n in chosen), len(chosen), "Words")
+        samples, drafts = [], {}
+        for n, (sample, made) in zip(chosen, results, strict=True):
+            samples.append(sample)
+            if made is not None:
+                drafts[n] = made
+        points = {kind: np.concatenate([sample[kind] for sample in samples]) for kind in WORD_KINDS}
+        sizes = {"node": self.settings.node_words, "edge": self.settings.edge_words}
+        self.words_ = {
+            f"{use}_{kind}": learn_words(points[kind], n_words, self.settings.random_state)
+            for use, numbers in sizes.items()
+            for kind, n_words in zip(WORD_KINDS, numbers, strict=True)
+        }
+        return drafts
+
+    def _keys(self, images: Sequence[ImageSource]) -> list[str]:
+        return [] if self.cache is None else [image_key(source) for source in images]
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
         """What a file needs to hold: the settings, for JSON, and the words; not a backbone of one's own."""
@@ -125,11 +155,23 @@ class FeatureBuilder:
         builder.words_ = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in words.items()}
         return builder
 
-    def _map(self, task: Callable[[ImageSource], Any], images: Sequence[ImageSource], title: str) -> Iterator[Any]:
-        bar = title if self.progress and len(images) > 1 else None
-        n_jobs = self.n_jobs if len(images) > 1 else 1
-        dask = self.dask if len(images) > 1 else None
-        return map_items(task, images, total=len(images), n_jobs=n_jobs, dask=dask, progress=bar)
+    @property
+    def _is_local(self) -> bool:
+        """Whether one process does all the work."""
+        cores = joblib.effective_n_jobs(self.n_jobs)
+        return self.dask is None and (cores == 1 or (cores <= MAX_THREADS and not self.settings.uses_cnn))
+
+    def _map(self, task: Callable[[Any], Any], items: Iterable[Any], total: int, title: str) -> Iterator[Any]:
+        several = total > 1
+        return map_items(
+            task,
+            items,
+            total=total,
+            n_jobs=self.n_jobs if several else 1,
+            dask=self.dask if several else None,
+            threads=self._is_local,
+            progress=title if self.progress and several else None,
+        )
 
     def _words(self) -> dict[str, NDArray[np.float32]]:
         if self.words_ is None:
@@ -143,51 +185,16 @@ class FeatureBuilder:
         return content_key("graph", features.VERSION, self.settings.of_graphs, network, words)
 
 
-class CachedGraphs(Sequence[ImageGraph]):
-    """Graphs that are read from a cache when asked for; one that has been damaged since is computed again."""
-
-    def __init__(
-        self,
-        store: Cache,
-        keys: Sequence[str],
-        images: Sequence[ImageSource],
-        task: Callable[[ImageSource], ImageGraph],
-        unkept: Mapping[int, ImageGraph],
-    ) -> None:
-        self._store, self._keys, self._images, self._task, self._unkept = store, keys, images, task, unkept
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __getitem__(self, n: Any) -> Any:
-        if isinstance(n, slice):
-            return [self[i] for i in range(len(self))[n]]
-        n = range(len(self))[n]
-        if n in self._unkept:
-            return self._unkept[n]
-        arrays = self._store.get(self._keys[n])
-        if arrays is None:
-            graph = self._task(self._images[n])
-            self._store.put(self._keys[n], graph.to_arrays())
-            return graph
-        return ImageGraph.from_arrays(arrays)
-
-
-def read(source: ImageSource) -> NDArray[np.uint8]:
-    """The image that `source` is, or reads."""
-    return check_image(source() if callable(source) else source)
-
-
-def image_key(source: ImageSource) -> str:
-    """Digest of the image's pixels."""
-    return content_key(read(source))
-
-
-def _sample(source: ImageSource, settings: FeatureSettings) -> dict[str, NDArray[np.float32]]:
-    return sample_descriptors(read(source), settings)
+def _sample(
+    source: ImageSource, settings: FeatureSettings, room: int
+) -> tuple[dict[str, NDArray[np.float32]], Draft | None]:
+    # The draft, too, where it does not take more than `room` bytes.
+    made = draft(read(source), settings)
+    return sample_descriptors(made), made if made.nbytes <= room else None
 
 
 def _describe(
-    source: ImageSource, settings: FeatureSettings, words: Mapping[str, NDArray[np.float32]], network: nn.Module | None
+    source: ImageSource | Draft, settings: FeatureSettings, words: Words, network: nn.Module | None
 ) -> ImageGraph:
-    return describe(read(source), settings, words, network)
+    made = source if isinstance(source, Draft) else draft(read(source), settings)
+    return describe(made, settings, words, network)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +12,7 @@ from torch import nn
 
 from neuralfactors.graph import Graph
 from neuralfactors.vision.backbones import load_backbone
+from neuralfactors.vision.blas import one_blas_thread
 from neuralfactors.vision.cnn import feature_maps, likeness, region_means, window_means
 from neuralfactors.vision.descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision.image_graph import ImageGraph
@@ -27,33 +29,50 @@ SAMPLE_CELLS, SAMPLE_PIXELS = 4, 8
 Words = Mapping[str, NDArray[np.float32]]  # "node_gradient", "node_colour", "edge_gradient", "edge_colour", each (K, D)
 
 
-def sample_descriptors(image: NDArray[np.uint8], settings: FeatureSettings) -> dict[str, NDArray[np.float32]]:
-    """Descriptors of each kind, (N, D), at a regular lattice of points of `image`, to learn words from."""
-    image = reduce_to(check_image(image), settings.max_side)
-    gradient = dense_daisy(image, stride=settings.stride, radius=settings.radius)
-    half = SAMPLE_CELLS // 2 if min(gradient.shape[:2]) > SAMPLE_CELLS else 0
-    gradient = gradient[half::SAMPLE_CELLS, half::SAMPLE_CELLS]
-    colour = hsv_cone(image)[::SAMPLE_PIXELS, ::SAMPLE_PIXELS]
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """What is known of an image before there are words: the costly part of learning them serves to apply them, too."""
+
+    image: NDArray[np.uint8]  # (h, w, 3), reduced where it exceeds `max_side`
+    shape: tuple[int, int]  # (H, W) of the image itself
+    lattice: NDArray[np.float32]  # (⌈h/stride⌉, ⌈w/stride⌉, D), its DAISY descriptors
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+        return self.image.nbytes + self.lattice.nbytes
+
+
+def draft(image: NDArray[np.uint8], settings: FeatureSettings) -> Draft:
+    """The draft of `image`."""
+    image = check_image(image)
+    reduced = reduce_to(image, settings.max_side)
+    with one_blas_thread:  # a product as small as the luminance is not worth waking others for
+        lattice = dense_daisy(reduced, stride=settings.stride, radius=settings.radius)
+    return Draft(reduced, (image.shape[0], image.shape[1]), lattice)
+
+
+def sample_descriptors(draft: Draft) -> dict[str, NDArray[np.float32]]:
+    """Descriptors of each kind, (N, D), at a regular lattice of points, to learn words from."""
+    half = SAMPLE_CELLS // 2 if min(draft.lattice.shape[:2]) > SAMPLE_CELLS else 0
+    gradient = draft.lattice[half::SAMPLE_CELLS, half::SAMPLE_CELLS]
+    colour = hsv_cone(np.ascontiguousarray(draft.image[::SAMPLE_PIXELS, ::SAMPLE_PIXELS]))
     return {"gradient": gradient.reshape(-1, gradient.shape[2]), "colour": colour.reshape(-1, 3)}
 
 
-def describe(
-    image: NDArray[np.uint8], settings: FeatureSettings, words: Words, network: nn.Module | None = None
-) -> ImageGraph:
-    """The graph of `image`: one node a region, one edge for two regions that touch.
+def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.Module | None = None) -> ImageGraph:
+    """The graph of an image: one node a region, one edge for two regions that touch.
 
     Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
     averaged over it, and its position. Edge features are the words at both ends (2 · (10 + 5) by default), distance and
     angle, and where there is a network, how alike its maps are at both ends. `network` takes the place of the one that
     the settings name.
     """
-    image = check_image(image)
-    shape = image.shape[:2]
-    image = reduce_to(image, settings.max_side)
+    image = draft.image
     regions = find_regions(image, settings.n_regions, compactness=settings.compactness, min_area=settings.min_area)
     edges = region_edges(regions)
     centres = region_medians(regions).astype(np.float64) if settings.position else region_centres(regions)
-    bags = _bags(image, regions, settings, words)
+    bags = _bags(draft, regions, settings, words)
     nodes = [bags["node"]] if settings.uses_words else []
     ends = [
         bags["edge"][edges[:, 0]],
@@ -66,7 +85,7 @@ def describe(
         ends.append(likeness(means, edges))
     if settings.position:
         nodes.append((centres / regions.shape).astype(np.float32))
-    return ImageGraph(Graph(np.concatenate(nodes, axis=1), edges, np.concatenate(ends, axis=1)), regions, shape)
+    return ImageGraph(Graph(np.concatenate(nodes, axis=1), edges, np.concatenate(ends, axis=1)), regions, draft.shape)
 
 
 def reduce_to(image: NDArray[np.uint8], max_side: int) -> NDArray[np.uint8]:
@@ -84,11 +103,11 @@ def region_spacing(regions: NDArray[np.int32]) -> float:
 
 
 def _bags(
-    image: NDArray[np.uint8], regions: NDArray[np.int32], settings: FeatureSettings, words: Words
+    draft: Draft, regions: NDArray[np.int32], settings: FeatureSettings, words: Words
 ) -> dict[str, NDArray[np.float32]]:
     # Histograms (V, K) of the words of both kinds side by side, for "node" and for "edge".
-    lattice = dense_daisy(image, stride=settings.stride, radius=settings.radius)
-    points = {"gradient": lattice.reshape(-1, lattice.shape[2]), "colour": hsv_cone(image).reshape(-1, 3)}
+    lattice = draft.lattice.reshape(-1, draft.lattice.shape[2])
+    points = {"gradient": lattice, "colour": hsv_cone(draft.image).reshape(-1, 3)}
     cells = {"gradient": region_cells(regions, settings.stride), "colour": region_cells(regions)}
     bags, softness = {}, settings.softness or 0.0
     for use in ("node", "edge") if settings.uses_words else ("edge",):

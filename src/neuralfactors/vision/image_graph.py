@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.graph import Graph
-from neuralfactors.vision.layout import Scalar, enlarge, majority_labels, paint, region_areas
+from neuralfactors.vision.layout import Scalar, enlarge, label_counts, majority, paint, region_areas
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +32,11 @@ class ImageGraph:
 
     def node_labels(self, labels: NDArray[np.integer]) -> NDArray[np.int64]:
         """Label (V,) of each region by majority of the pixels' `labels` (H, W); −1 is void."""
-        return majority_labels(self.full_regions, labels)
+        return majority(self.label_counts(labels))
+
+    def label_counts(self, labels: NDArray[np.integer]) -> NDArray[np.int64]:
+        """Number (V, K + 1) of pixels of each region by their `labels` (H, W); void ones, −1, come last."""
+        return label_counts(self.full_regions, labels)
 
     def paint(self, values: NDArray[Scalar]) -> NDArray[Scalar]:
         """Image (H, W, ...) in which every pixel has the value (V, ...) of its region."""

@@ -63,6 +63,11 @@ def majority_labels(regions: NDArray[np.int32], labels: NDArray[np.integer]) -> 
 
     Where several are equally frequent, the lowest wins, void last.
     """
+    return majority(label_counts(regions, labels))
+
+
+def label_counts(regions: NDArray[np.int32], labels: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Number (V, K + 1) of pixels of each region by their label in `labels` (H, W), 0 to K − 1; void ones come last."""
     if labels.shape != regions.shape:
         raise ValueError(f"labels must have the shape of the image, {regions.shape}, got {labels.shape}")
     labels = labels.astype(np.int64, casting="same_kind", copy=False)  # unsigned ones could not be compared with −1
@@ -71,9 +76,13 @@ def majority_labels(regions: NDArray[np.int32], labels: NDArray[np.integer]) -> 
     n_regions, n_labels = int(regions.max()) + 1, int(labels.max(initial=VOID)) + 1
     column = np.where(labels == VOID, n_labels, labels)
     cells = regions.astype(np.int64) * (n_labels + 1) + column
-    counts = np.bincount(cells.ravel(), minlength=n_regions * (n_labels + 1)).reshape(n_regions, n_labels + 1)
+    return np.bincount(cells.ravel(), minlength=n_regions * (n_labels + 1)).reshape(n_regions, n_labels + 1)
+
+
+def majority(counts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Label (V,) of each region by the `label_counts` of its pixels."""
     winner = counts.argmax(axis=1)
-    return np.where(winner == n_labels, VOID, winner)
+    return np.where(winner == counts.shape[1] - 1, VOID, winner)
 
 
 def paint(regions: NDArray[np.int32], values: NDArray[Scalar]) -> NDArray[Scalar]:

@@ -1,4 +1,4 @@
-"""One function over many items: in this process, in several, or on a Dask cluster; in order, with a progress bar."""
+"""One function over many items: in this process, its threads, other processes or a Dask cluster; in order."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ def map_items(
     total: int,
     n_jobs: int = 1,
     dask: str | None = None,
+    threads: bool = False,
     progress: str | None = None,
     ordered: bool = True,
 ) -> Iterator[Result]:
@@ -34,9 +35,11 @@ def map_items(
     total : int
         Number of items, for the progress bar.
     n_jobs : int
-        Processes, as in joblib: −1 is one per core.
+        Processes or threads, as in joblib: −1 is one per core.
     dask : str
         Address of a Dask scheduler that runs `function` instead of this machine (needs the extra ``dask``).
+    threads : bool
+        Whether they are threads of this process, for functions that mostly run without the interpreter's lock.
     progress : str
         What to write before the progress bar; None: no bar.
     ordered : bool
@@ -48,7 +51,8 @@ def map_items(
         else:
             jobs = (joblib.delayed(function)(item) for item in items)
             return_as = "generator" if ordered else "generator_unordered"
-            results = joblib.Parallel(n_jobs=-1 if dask else n_jobs, return_as=return_as)(jobs)
+            prefer = "threads" if threads else "processes"
+            results = joblib.Parallel(n_jobs=-1 if dask else n_jobs, return_as=return_as, prefer=prefer)(jobs)
         yield from _with_bar(results, progress, total) if progress else results
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
@@ -31,7 +33,8 @@ def learn_words(points: NDArray[np.float32], n_words: int, random_state: int = 0
     from sklearn.cluster import MiniBatchKMeans  # half a second, which those who only predict need not wait
 
     means = MiniBatchKMeans(n_words, batch_size=4096, n_init=3, random_state=random_state)
-    with threadpool_limits(1, user_api="openmp"):  # k-means stops by a sum whose rounding depends on the threads
+    # K-means stops by a sum whose rounding depends on the threads; and its products are too small to share among them.
+    with threadpool_limits(1, user_api="openmp"), one_blas_thread:
         means.fit(points)
     return np.ascontiguousarray(means.cluster_centers_, dtype=np.float32)
 
@@ -55,15 +58,17 @@ def word_shares(points: NDArray[np.float32], words: NDArray[np.float32], softnes
         shares[np.arange(len(points)), closeness.argmax(axis=0)] = 1
         return shares
     closeness -= closeness.max(axis=0)
-    closeness *= 2 / max(softness**2 * _spacing(words), NARROWEST)
+    closeness *= 2 / max(softness**2 * _spacing(words.tobytes(), len(words)), NARROWEST)
     np.exp(closeness, out=closeness)
     closeness /= closeness.sum(axis=0)
     return closeness.T
 
 
-def _spacing(words: NDArray[np.float32]) -> float:
+@lru_cache(maxsize=8)
+def _spacing(words: bytes, n_words: int) -> float:
     # Mean square of the distance from a word to the nearest other one; 1 where there is only one, and nothing to share.
-    distinct = np.unique(words, axis=0)
+    # Images share their words: it is worked out once, not for each of them.
+    distinct = np.unique(np.frombuffer(words, dtype=np.float32).reshape(n_words, -1), axis=0)
     if len(distinct) == 1:
         return 1.0
     squares = np.square(distinct[:, None] - distinct).sum(axis=2)
