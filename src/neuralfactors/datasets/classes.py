@@ -150,13 +150,20 @@ class Classes:
         self, values: NDArray[np.int64], known: Sequence[int], source: object, name: Callable[[int], str]
     ) -> NDArray[np.int64]:
         labels = np.array(self._labels)
-        present, where = np.unique(values, return_inverse=True)
+        present = _distinct(values)
         position = {value: n for n, value in enumerate(known)}
         unknown = [int(value) for value in present if int(value) not in position]
         if unknown:
             raise ValueError(f"{source} has pixels of {name(unknown[0])}, which classes.txt does not name")
         found = np.array([labels[position[int(value)]] for value in present], dtype=np.int64)
-        return found[where].reshape(values.shape)
+        return found[np.searchsorted(present, values)]
+
+
+def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    # Sorted; small ones, such as indices, are counted, which is quicker than sorting them all.
+    if 0 <= values.min(initial=0) <= values.max(initial=0) < 2**16:
+        return np.flatnonzero(np.bincount(values.ravel()))
+    return np.unique(values)
 
 
 def spaced_colours(n: int) -> list[Colour]:
