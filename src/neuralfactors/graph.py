@@ -79,6 +79,13 @@ class Graph(_Counted):
         weight = None if node_weight is None else _node_weight(node_weight, len(nodes))
         self._fill(nodes, ends, features, weight)
 
+    @classmethod
+    def unchecked(cls, node_features: Any, edges: Any, edge_features: Any, node_weight: Any) -> Graph:
+        """A graph of arrays that are known to be valid: checking them would read all features once more."""
+        graph = object.__new__(cls)
+        graph._fill(node_features, edges, edge_features, node_weight)
+        return graph
+
     def _fill(self, nodes: Any, edges: Any, edge_features: Any, node_weight: Any) -> None:
         object.__setattr__(self, "node_features", nodes)
         object.__setattr__(self, "edges", edges)
@@ -89,6 +96,11 @@ class Graph(_Counted):
     def order(self) -> int:
         """Number of nodes that meet in an interaction, Q."""
         return int(self.edges.shape[1])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that features and edges take."""
+        return self.node_features.nbytes + self.edge_features.nbytes + self.edges.nbytes
 
     def with_node_features(self, node_features: ArrayLike) -> Graph:
         """The same graph with other node features."""
@@ -101,10 +113,8 @@ class Graph(_Counted):
         number = np.cumsum(keep) - 1
         inside = keep[self.edges].all(axis=1)
         weight = None if self.node_weight is None else self.node_weight[keep]
-        # Parts of a validated graph are valid: checking them would read all features once more.
-        part = object.__new__(Graph)
-        part._fill(self.node_features[keep], number[self.edges[inside]], self.edge_features[inside], weight)
-        return part
+        edges = number[self.edges[inside]]
+        return Graph.unchecked(self.node_features[keep], edges, self.edge_features[inside], weight)
 
     @classmethod
     def from_networkx(

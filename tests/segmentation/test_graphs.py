@@ -39,7 +39,7 @@ def test_regions_weigh_their_area(described):
 
 def test_what_does_not_fit_in_memory_is_made_again(described):
     describer, train = described
-    tight = ScaledGraphs(train.images, describer.scaling, memory=0)
+    tight = ScaledGraphs(train.images, describer.scaling, seen={})
     assert tight[1] is not tight[1]
     assert train.X[1] is train.X[1]
     np.testing.assert_array_equal(tight[1].node_features, train.X[1].node_features)

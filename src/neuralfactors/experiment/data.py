@@ -19,7 +19,7 @@ from neuralfactors.persistence import DOCUMENT
 from neuralfactors.runs import Run, RunConfig, RunFolder
 from neuralfactors.runs.config import HOLDOUT, REST
 from neuralfactors.segmentation import Describer, LabelledGraphs
-from neuralfactors.segmentation.samples import LabelledImage, with_mirrored
+from neuralfactors.segmentation.samples import LabelledImage, image_source, with_mirrored
 from neuralfactors.vision import FeatureSettings
 
 MANY_IMAGES = 64  # from here on, starting a process per core pays
@@ -163,7 +163,7 @@ def fill_cache(config: RunConfig, means: Means) -> int:
     learnt = training_samples(config, data)
     describer.learn(with_mirrored(learnt) if config.mirror else learnt)
     samples = {sample.name: sample for split in data.splits for sample in data[split]}
-    others = [sample.read_image for name, sample in samples.items() if name not in {each.name for each in learnt}]
+    others = [image_source(sample) for name, sample in samples.items() if name not in {each.name for each in learnt}]
     describer.builder.transform_many(others)
     if describer.builder.n_unkept:
         failed = f"{describer.builder.n_unkept} cache entries could not be written to {means.cache}"
@@ -203,7 +203,7 @@ class Part(Sequence[Any]):
 
 def take(graphs: LabelledGraphs, numbers: Sequence[int]) -> LabelledGraphs:
     """The graphs of the images with these numbers."""
-    return LabelledGraphs(*(Part(items, numbers) for items in (graphs.samples, graphs.images, graphs.X, graphs.Y)))
+    return LabelledGraphs(*(Part(items, numbers) for items in (graphs.samples, graphs.images, graphs.X, graphs.truth)))
 
 
 def take_images(graphs: LabelledGraphs, numbers: Sequence[int], copies: int) -> LabelledGraphs:

@@ -11,7 +11,7 @@ from PIL import Image
 from neuralfactors.datasets import write_image, write_label_map
 from neuralfactors.runs import RowFolder, RunFolder
 from neuralfactors.runs.records import Examples
-from neuralfactors.segmentation import LabelledGraphs, Segmenter
+from neuralfactors.segmentation import Evaluation, LabelledGraphs
 
 MAX_SIDE = 400
 VOID_INDICES = (255, 65535)  # of pixels without label, in 8 and 16 bits; the others have the number of their class
@@ -28,13 +28,14 @@ def write_examples(folder: RunFolder, graphs: LabelledGraphs, palette: NDArray[n
     folder.examples.write(Examples(tuple(sample.name for sample in samples)))
 
 
-def write_predictions(folder: RowFolder, segmenter: Segmenter, graphs: LabelledGraphs, n_examples: int) -> None:
+def write_predictions(
+    folder: RowFolder, found: Evaluation, graphs: LabelledGraphs, palette: NDArray[np.uint8], n_examples: int
+) -> None:
     """Write the predictions for the images that `write_examples` has copied."""
-    palette = segmenter.describer_.classes.palette
     for n in chosen(len(graphs.samples), n_examples):
         path = folder.prediction(graphs.samples[n].name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        _write_map(path, graphs.images[n].paint(segmenter.label_graph(graphs.X[n])), palette)
+        _write_map(path, graphs.images[n].paint(found.labels[n]), palette)
 
 
 def chosen(n_images: int, n_examples: int) -> list[int]:

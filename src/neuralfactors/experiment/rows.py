@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from neuralfactors.datasets.classes import Classes
@@ -23,7 +22,7 @@ from neuralfactors.metrics import Scores
 from neuralfactors.runs import Ablation, Accuracy, Metrics, Row, RowFolder, RunConfig, RunFolder
 from neuralfactors.runs.config import HOLDOUT, REST
 from neuralfactors.runs.records import finite
-from neuralfactors.segmentation import Describer, Evaluation, LabelledGraphs, Segmenter, evaluate, mean_interaction
+from neuralfactors.segmentation import Describer, Evaluation, LabelledGraphs, Segmenter, evaluate
 
 
 def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbose: int = 0) -> None:
@@ -47,9 +46,9 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
     row = _finished(replace(row, seconds=before + time.monotonic() - start), segmenter, model)
     segmenter.save_model(folder.path)
     if prepared.test is not None:
-        found, table = evaluate(segmenter, prepared.test), mean_interaction(segmenter, prepared.test)
-        folder.metrics.write(metrics_of(found, prepared.test_split or "", table if table.any() else None))
-        write_predictions(folder, segmenter, prepared.test, config.n_examples)
+        found = evaluate(segmenter, prepared.test)
+        folder.metrics.write(full_metrics(found, prepared.test_split or ""))
+        write_predictions(folder, found, prepared.test, prepared.describer.classes.palette, config.n_examples)
     folder.row.write(row)
     folder.remove_checkpoints()
 
@@ -73,7 +72,8 @@ def evaluate_row(folder: RunFolder, row: RowFolder, data: str | os.PathLike[str]
     segmenter.check_classes(images.classes, os.fspath(data))
     for sample in images[split]:
         sample.check()
-    return metrics_of(evaluate(segmenter, segmenter.describer_.describe(images[split])), split)
+    scores = segmenter.score_graphs(segmenter.describer_.describe(images[split]))
+    return metrics_of(scores, split, len(images[split]))
 
 
 def _void_in(config: RunConfig, data: Path) -> RunConfig:
@@ -85,20 +85,25 @@ def _void_in(config: RunConfig, data: Path) -> RunConfig:
     return replace(config, void=void, drop=drop)
 
 
-def metrics_of(found: Evaluation, split: str, interactions: NDArray[np.float64] | None = None) -> Metrics:
+def full_metrics(found: Evaluation, split: str) -> Metrics:
     """What is recorded of an evaluation."""
-    scores = found.joint
+    parts = Ablation(accuracy_of(found.unary), accuracy_of(found.interaction), accuracy_of(found.joint))
+    table = found.mean_interaction
+    metrics = metrics_of(found.joint, split, found.n_images)
+    return replace(metrics, ablation=parts, interactions=table if table.any() else None)
+
+
+def metrics_of(scores: Scores, split: str, n_images: int) -> Metrics:
+    """What is recorded of predictions alone."""
     return Metrics(
         split=split,
-        n_images=found.n_images,
+        n_images=n_images,
         pixel=finite(scores.pixel_accuracy),
         class_mean=finite(scores.class_mean_accuracy),
         mean_iou=finite(scores.mean_iou),
         per_class=tuple(map(finite, scores.class_accuracy.tolist())),
         iou=tuple(map(finite, scores.iou.tolist())),
         confusion=scores.confusion.astype(np.int64),
-        ablation=Ablation(accuracy_of(found.unary), accuracy_of(found.interaction), accuracy_of(found.joint)),
-        interactions=interactions,
     )
 
 

@@ -2,7 +2,7 @@
 
 from neuralfactors.segmentation.defaults import WITH_CNN, default_balance, default_batch_size, default_parameters
 from neuralfactors.segmentation.describer import Describer
-from neuralfactors.segmentation.evaluation import Evaluation, evaluate, mean_interaction
+from neuralfactors.segmentation.evaluation import Evaluation, evaluate
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.graphs import LabelledGraphs
 from neuralfactors.segmentation.samples import ArraySample, LabelledImage
@@ -21,5 +21,4 @@ __all__ = [
     "default_batch_size",
     "default_parameters",
     "evaluate",
-    "mean_interaction",
 ]

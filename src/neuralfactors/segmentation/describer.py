@@ -16,12 +16,13 @@ from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph
 from neuralfactors.persistence import load_model, save_model
-from neuralfactors.segmentation.graphs import LabelledGraphs, ScaledGraphs, Scaling
-from neuralfactors.segmentation.samples import LabelledImage, check_labels
+from neuralfactors.segmentation.graphs import LabelledGraphs, Moments, RegionTruth, ScaledGraphs, Scaling, weighted
+from neuralfactors.segmentation.samples import LabelledImage, check_labels, image_source
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
 from neuralfactors.vision.portraits import is_portrayed, portrait
 
 KIND = "features"  # what its file calls itself
+MEMORY = 2**31  # bytes of features that are kept; what is beyond is read again whenever it is needed
 
 
 class Describer:
@@ -49,23 +50,35 @@ class Describer:
         """Learn words and scaling from the training `samples`; their labelled graphs."""
         if not samples:
             raise ValueError("there is no image to learn from")
-        sources = [sample.read_image for sample in samples]
-        images = self.builder.fit(sources).transform_many(sources)
-        self.scaling = Scaling.of(image.graph for image in images)
-        return self._labelled(samples, images)
+        return self._labelled(samples, learn=True)
 
     def describe(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
         """The labelled graphs of other `samples`."""
-        return self._labelled(samples, self.builder.transform_many([sample.read_image for sample in samples]))
+        return self._labelled(samples)
 
     def graph(self, image: NDArray[np.uint8]) -> tuple[ImageGraph, Graph]:
         """The regions of one image, and the graph that a model takes."""
         described = self.builder.transform(image)
         return described, self._scaling().apply(described.graph)
 
-    def _labelled(self, samples: Sequence[LabelledImage], images: Sequence[ImageGraph]) -> LabelledGraphs:
-        Y = [_node_labels(sample, image) for sample, image in zip(samples, images, strict=True)]
-        return LabelledGraphs(samples, images, ScaledGraphs(images, self._scaling()), Y)
+    def _labelled(self, samples: Sequence[LabelledImage], *, learn: bool = False) -> LabelledGraphs:
+        # One pass over the images, in which each graph and each label map is looked at once.
+        images = self.builder.open([image_source(sample) for sample in samples], learn=learn)
+        truth, seen, left = [], {}, MEMORY
+        nodes, edges = Moments(), Moments()
+        for n, (sample, image) in enumerate(zip(samples, images.first_pass(), strict=True)):
+            truth.append(RegionTruth.of(_label_counts(sample, image)))
+            graph = weighted(image)
+            if learn:
+                nodes.add(graph.node_features)
+                edges.add(graph.edge_features)
+            left -= graph.nbytes
+            if left >= 0:
+                seen[n] = graph
+        self.builder.n_unkept += images.n_unkept
+        if learn:
+            self.scaling = Scaling(*nodes.mean_and_std(), *edges.mean_and_std())
+        return LabelledGraphs(samples, images, ScaledGraphs(images, self._scaling(), seen), truth)
 
     def _scaling(self) -> Scaling:
         if self.scaling is None:
@@ -116,12 +129,12 @@ class Describer:
         return describer
 
 
-def _node_labels(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]:
+def _label_counts(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]:
     labels = check_labels(sample.read_labels(), sample.name)
     if labels.shape != image.shape:
         sizes = f"{labels.shape[1]} × {labels.shape[0]}, but the image is {image.shape[1]} × {image.shape[0]}"
         raise ValueError(f"the label map of {sample.name} is {sizes}")
-    return image.node_labels(labels)
+    return image.label_counts(labels)
 
 
 def _check_backbone(document: dict[str, Any], network: nn.Module | None, folder: Path) -> None:

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from neuralfactors.metrics import Scores, confusion_matrix
+from neuralfactors.metrics import Scores
 from neuralfactors.segmentation.graphs import LabelledGraphs
+from neuralfactors.segmentation.prediction import each_on_all_cores
 from neuralfactors.segmentation.segmenter import Segmenter
 
 PARTS = ("unary", "interaction", "joint")
@@ -21,26 +22,25 @@ class Evaluation:
     unary: Scores
     interaction: Scores
     joint: Scores
-    n_images: int
+    labels: list[NDArray[np.int64]]  # predicted, (V,) each
+    mean_interaction: NDArray[np.float64]  # (L, L) over all edges; axis 0 is the upper region's label
+
+    @property
+    def n_images(self) -> int:
+        """Number of images."""
+        return len(self.labels)
 
 
 def evaluate(segmenter: Segmenter, graphs: LabelledGraphs) -> Evaluation:
     """Scores over all labelled pixels of images that the segmenter's describer has described."""
     n_labels = segmenter.describer_.n_labels
     counts = {part: np.zeros((n_labels, n_labels)) for part in PARTS}
-    for sample, image, graph in zip(graphs.samples, graphs.images, graphs.X, strict=True):
-        truth = sample.read_labels()
-        for part, labels in segmenter.explain_graph(graph).items():
-            counts[part] += confusion_matrix(truth, image.paint(labels), n_labels)
-    return Evaluation(**{part: Scores(count) for part, count in counts.items()}, n_images=len(graphs.X))
-
-
-def mean_interaction(segmenter: Segmenter, graphs: LabelledGraphs) -> NDArray[np.float64]:
-    """Mean score (L, L) of every pair of labels over all edges of the graphs; axis 0 is the upper region's label."""
-    n_labels = segmenter.describer_.n_labels
-    total, n_edges = np.zeros((n_labels, n_labels)), 0
-    for graph in graphs.X:
-        tables = segmenter.potentials(graph)[1]
-        total += tables.sum(axis=0, dtype=np.float64)
-        n_edges += len(tables)
-    return total / max(n_edges, 1)
+    interactions, n_edges, labels = np.zeros((n_labels, n_labels)), 0, []
+    for truth, found in zip(graphs.truth, each_on_all_cores(segmenter.explain_graph, graphs.X), strict=True):
+        for part, y_pred in found.by_part.items():
+            counts[part] += truth.confusion(y_pred, n_labels)
+        interactions += found.interaction_sum
+        n_edges += found.n_edges
+        labels.append(found.joint)
+    scores = {part: Scores(count) for part, count in counts.items()}
+    return Evaluation(**scores, labels=labels, mean_interaction=interactions / max(n_edges, 1))

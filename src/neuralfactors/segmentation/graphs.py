@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.graph import Graph
+from neuralfactors.metrics import confusion_matrix
 from neuralfactors.segmentation.samples import LabelledImage
 from neuralfactors.vision import ImageGraph
-
-MEMORY = 2**31  # bytes of features that are kept; what is beyond is read again whenever it is needed
+from neuralfactors.vision.layout import majority
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,38 +26,33 @@ class Scaling:
     edge_mean: NDArray[np.float32]
     edge_std: NDArray[np.float32]
 
-    @classmethod
-    def of(cls, graphs: Iterable[Graph]) -> Scaling:
-        """The scaling of `graphs`, which are read once, one by one."""
-        moments = [_Moments(), _Moments()]
-        for graph in graphs:
-            moments[0].add(graph.node_features)
-            moments[1].add(graph.edge_features)
-        return cls(*moments[0].mean_and_std(), *moments[1].mean_and_std())
-
-    def apply(self, graph: Graph, node_weight: NDArray[np.float32] | None = None) -> Graph:
-        """`graph` with standardised features and with `node_weight`."""
+    def apply(self, graph: Graph) -> Graph:
+        """`graph` with standardised features."""
         nodes = (graph.node_features - self.node_mean) / self.node_std
         edges = (graph.edge_features - self.edge_mean) / self.edge_std
-        return Graph(nodes, graph.edges, edges, node_weight)
+        return Graph.unchecked(nodes, graph.edges, edges, graph.node_weight)
 
     def to_arrays(self) -> dict[str, NDArray[np.float32]]:
         """The four arrays by name, for a file; ``Scaling(**arrays)`` is the way back."""
         return dict(vars(self))
 
 
-class _Moments:
+class Moments:
+    """Mean and standard deviation of rows that come piece by piece."""
+
     def __init__(self) -> None:
         self.count = 0
         self.sums: Any = 0.0
         self.squares: Any = 0.0
 
     def add(self, rows: NDArray[np.floating[Any]]) -> None:
+        """Count `rows` (N, D) in."""
         self.count += len(rows)
         self.sums = self.sums + rows.sum(axis=0, dtype=np.float64)
         self.squares = self.squares + np.square(rows, dtype=np.float64).sum(axis=0)
 
     def mean_and_std(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        """Mean (D,) and standard deviation (D,); the latter is 1 where it is next to 0."""
         mean = np.asarray(self.sums / max(self.count, 1))
         std = np.sqrt(np.maximum(self.squares / max(self.count, 1) - mean**2, 0.0))
         std = np.where(std > 1e-6, std, 1.0)  # a feature that never varies stays at zero
@@ -66,29 +62,42 @@ class _Moments:
 class ScaledGraphs(Sequence[Graph]):
     """Graphs of images as estimators take them: standardised, and regions weigh what they cover.
 
-    The first ones are kept in memory as far as `memory` reaches; the others are made again whenever they are asked for.
+    Those of `seen`, by number, are kept; the others are made again whenever they are asked for.
     """
 
-    def __init__(self, graphs: Sequence[ImageGraph], scaling: Scaling, memory: int = MEMORY) -> None:
-        self._graphs, self._scaling, self._left = graphs, scaling, memory
-        self._kept: dict[int, Graph] = {}
+    def __init__(self, images: Sequence[ImageGraph], scaling: Scaling, seen: dict[int, Graph]) -> None:
+        self._images, self._scaling = images, scaling
+        self._kept = {n: scaling.apply(seen.pop(n)) for n in list(seen)}
 
     def __len__(self) -> int:
-        return len(self._graphs)
+        return len(self._images)
 
     def __getitem__(self, n: Any) -> Any:
         if isinstance(n, slice):
             return [self[i] for i in range(len(self))[n]]
         n = range(len(self))[n]
-        if n in self._kept:
-            return self._kept[n]
-        source = self._graphs[n]
-        graph = self._scaling.apply(source.graph, area_weight(source))
-        size = graph.node_features.nbytes + graph.edge_features.nbytes + graph.edges.nbytes
-        if size <= self._left:
-            self._left -= size
-            self._kept[n] = graph
-        return graph
+        return self._kept[n] if n in self._kept else self._scaling.apply(weighted(self._images[n]))
+
+
+@dataclass(frozen=True, eq=False)
+class RegionTruth:
+    """The labels of an image's pixels, counted by region: predictions of regions are judged by them, pixel by pixel."""
+
+    y: NDArray[np.int64]  # (V,) label of each region by majority; −1 is void
+    node: NDArray[np.int64]  # (K,) a region
+    label: NDArray[np.int64]  # (K,) a label that occurs in it
+    n_pixels: NDArray[np.int64]  # (K,) how often
+
+    @classmethod
+    def of(cls, counts: NDArray[np.int64]) -> RegionTruth:
+        """The truth by the `label_counts` of an image."""
+        labelled = counts[:, :-1]
+        node, label = np.nonzero(labelled)
+        return cls(majority(counts), node, label, labelled[node, label])
+
+    def confusion(self, y_pred: NDArray[np.int64], n_labels: int) -> NDArray[np.float64]:
+        """Number of pixels (L, L) of the true label of the row to which `y_pred` (V,) gives that of the column."""
+        return confusion_matrix(self.label, y_pred[self.node], n_labels, self.n_pixels)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +107,12 @@ class LabelledGraphs:
     samples: Sequence[LabelledImage]
     images: Sequence[ImageGraph]
     X: Sequence[Graph]
-    Y: Sequence[NDArray[np.int64]]
+    truth: Sequence[RegionTruth]
+
+    @cached_property
+    def Y(self) -> list[NDArray[np.int64]]:
+        """Labels (V,) of the nodes of each graph."""
+        return [truth.y for truth in self.truth]
 
     def class_weight(self, n_labels: int, balance: float) -> NDArray[np.float64] | None:
         """Weight (L,) of every class: its share of the labelled area to the power of −`balance`, 1 on average.
@@ -115,7 +129,9 @@ class LabelledGraphs:
         return np.asarray(weights * (areas.sum() / max(float((weights * areas).sum()), 1e-12)))
 
 
-def area_weight(image_graph: ImageGraph) -> NDArray[np.float32]:
-    """Area (V,) of every region in mean areas: with it, errors cost by the pixel."""
-    areas = image_graph.areas
-    return np.asarray(areas / areas.mean(), dtype=np.float32)
+def weighted(image: ImageGraph) -> Graph:
+    """The graph of an image whose nodes weigh their areas, in mean areas: errors then cost by the pixel."""
+    areas = image.areas
+    graph = image.graph
+    weight = np.asarray(areas / areas.mean(), dtype=np.float32)
+    return Graph.unchecked(graph.node_features, graph.edges, graph.edge_features, weight)

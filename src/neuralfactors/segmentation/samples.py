@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -12,8 +13,11 @@ from numpy.typing import NDArray
 
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets.classes import VOID, VOID_NAMES, ClassEntry, Classes
+from neuralfactors.datasets.folder import Sample
+from neuralfactors.files import file_digest
 from neuralfactors.learning.samples import USUAL_VOID
 from neuralfactors.vision.regions import check_image
+from neuralfactors.vision.sources import ImageSource, KeyedSource, image_key
 
 
 class LabelledImage(Protocol):
@@ -81,6 +85,19 @@ class Mirrored:
 def with_mirrored(samples: Sequence[LabelledImage]) -> list[LabelledImage]:
     """The `samples`, each followed by its mirror image: twice as much to learn from."""
     return [each for sample in samples for each in (sample, Mirrored(sample))]
+
+
+def image_source(sample: LabelledImage) -> ImageSource:
+    """What reads the picture of `sample`, and knows it by the digest of its file where it has one."""
+    if isinstance(sample, Mirrored):
+        return KeyedSource(sample.read_image, partial(_mirrored_digest, sample.sample))
+    if isinstance(sample, Sample):
+        return KeyedSource(sample.read_image, partial(file_digest, sample.image_path))
+    return sample.image if isinstance(sample, ArraySample) else sample.read_image
+
+
+def _mirrored_digest(sample: LabelledImage) -> str:
+    return f"mirrored {image_key(image_source(sample))}"
 
 
 Pair = tuple[NDArray[np.uint8], NDArray[np.integer[Any]]]

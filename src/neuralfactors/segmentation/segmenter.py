@@ -25,6 +25,7 @@ from neuralfactors.segmentation.describer import Describer
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.files import load_parts, save_parts
 from neuralfactors.segmentation.graphs import LabelledGraphs
+from neuralfactors.segmentation.prediction import Prediction, each_on_all_cores
 from neuralfactors.segmentation.samples import Dataset, to_samples, with_mirrored
 from neuralfactors.vision import FeatureSettings, ImageGraph
 
@@ -52,7 +53,7 @@ class Segmenter(BaseEstimator):
     cache : path
         Folder that keeps features, so that the next `fit` on the same images is instant; None: nothing is kept.
     n_jobs : int
-        Processes that compute features; −1 is one per core.
+        Cores that compute features; −1 is all of them.
     dask : str
         Address of a Dask scheduler that computes them instead.
     backbone : torch module
@@ -177,13 +178,19 @@ class Segmenter(BaseEstimator):
         probabilities; else they are not calibrated.
         """
         described, graph = self._describe(image)
-        return described.paint(self._region_proba(graph))
+        return described.paint(_region_proba(self._potentials(graph)))
 
     def confidence(self, image: Picture) -> NDArray[np.float32]:
         """Confidence (H, W), 0 to 1, in the predicted label of every pixel; see `predict_proba`."""
+        return self.predict_with_confidence(image)[1]
+
+    def predict_with_confidence(self, image: Picture) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """What `predict` and `confidence` say of an image, which is described once for both."""
         described, graph = self._describe(image)
-        labels = self.label_graph(graph)
-        return described.paint(self._region_proba(graph)[np.arange(len(labels)), labels])
+        potentials = self._potentials(graph)
+        labels = self._decode(potentials)
+        sure = _region_proba(potentials)[np.arange(len(labels)), labels]
+        return described.paint(labels), described.paint(sure)
 
     def score(self, dataset: Dataset, *, split: str = "test") -> float:
         """Share of the labelled pixels that `predict` labels right, so that scikit-learn can search over segmenters.
@@ -196,10 +203,13 @@ class Segmenter(BaseEstimator):
         """
         samples, classes = to_samples(dataset, split, self.class_names)
         self.check_classes(classes, "the dataset")
-        graphs = self.describer_.describe(samples)
-        maps = (image.paint(self.label_graph(graph)) for image, graph in zip(graphs.images, graphs.X, strict=True))
-        truths = (sample.read_labels() for sample in samples)
-        return Scores.of(zip(truths, maps, strict=True), len(self.class_names)).pixel_accuracy
+        return self.score_graphs(self.describer_.describe(samples)).pixel_accuracy
+
+    def score_graphs(self, graphs: LabelledGraphs) -> Scores:
+        """Figures of `predict` over all labelled pixels of images that `describer_` has described."""
+        predicted = each_on_all_cores(self.label_graph, graphs.X)
+        counts = [t.confusion(y, len(self.class_names)) for t, y in zip(graphs.truth, predicted, strict=True)]
+        return Scores(np.sum(counts, axis=0))
 
     def check_classes(self, classes: Classes, whose: str) -> None:
         """Refuse `classes` other than those of the model."""
@@ -208,24 +218,23 @@ class Segmenter(BaseEstimator):
 
     def explain(self, image: Picture) -> Explanation:
         """Label maps by the unary factors alone, by the interaction factors alone, and by both."""
-        described, graph = self._describe(image)
-        maps = {part: described.paint(labels) for part, labels in self.explain_graph(graph).items()}
-        return Explanation(**maps, image=_read(image), palette=self.describer_.classes.palette)
+        picture = _read(image)
+        described, graph = self._describe(picture)
+        found = self.explain_graph(graph)
+        maps = {part: described.paint(labels) for part, labels in found.by_part.items()}
+        return Explanation(**maps, image=picture, palette=self.describer_.classes.palette)
 
     def label_graph(self, graph: Graph) -> NDArray[np.int64]:
         """Labels (V,) of the nodes of a described graph."""
-        labels: NDArray[np.int64] = self.stages_[-1].predict([self._transform(graph)])[0]
-        return labels
+        return self._decode(self._potentials(graph))
 
-    def explain_graph(self, graph: Graph) -> dict[str, NDArray[np.int64]]:
-        """Labels (V,) of a described graph by "unary" factors, "interaction" factors, and both, "joint"."""
-        unary, interaction, edges = self.potentials(graph)
-        silent = np.zeros_like(interaction)
-        return {
-            "unary": solve(unary, silent, edges).labels,
-            "interaction": solve(np.zeros_like(unary), interaction, edges).labels,
-            "joint": self.label_graph(graph),
-        }
+    def explain_graph(self, graph: Graph) -> Prediction:
+        """All that the model says of a described graph, from one pass of its networks."""
+        potentials = self._potentials(graph)
+        unary, interaction, edges = _arrays(potentials)
+        alone = solve(np.zeros_like(unary), interaction, edges).labels
+        tables = interaction.sum(axis=0, dtype=np.float64)
+        return Prediction(unary.argmax(axis=1), alone, self._decode(potentials), tables, len(edges))
 
     @property
     def class_names(self) -> list[str]:
@@ -291,14 +300,25 @@ class Segmenter(BaseEstimator):
 
     def potentials(self, graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
         """Unary scores (V, L), interaction scores (E, L, L) and edges (E, 2) of a described graph."""
-        potentials: Potentials = self.stages_[-1].decision([self._transform(graph)])[0]
-        return potentials.unary.cpu().numpy(), potentials.interaction.cpu().numpy(), potentials.edges.cpu().numpy()
+        return _arrays(self._potentials(graph))
 
-    def _region_proba(self, graph: Graph) -> NDArray[np.float32]:
-        costs = solve(*self.potentials(graph), reduced_costs=True).reduced_costs
-        assert costs is not None
-        weights = np.exp(-(costs - costs.min(axis=1, keepdims=True)))
-        return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
+    def _potentials(self, graph: Graph) -> Potentials:
+        return self.stages_[-1].decision([self._transform(graph)])[0]
+
+    def _decode(self, potentials: Potentials) -> NDArray[np.int64]:
+        labels: NDArray[np.int64] = self.stages_[-1]._decoder()(potentials).labels.cpu().numpy()
+        return labels
+
+
+def _arrays(potentials: Potentials) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    return potentials.unary.cpu().numpy(), potentials.interaction.cpu().numpy(), potentials.edges.cpu().numpy()
+
+
+def _region_proba(potentials: Potentials) -> NDArray[np.float32]:
+    costs = solve(*_arrays(potentials), reduced_costs=True).reduced_costs
+    assert costs is not None
+    weights = np.exp(-(costs - costs.min(axis=1, keepdims=True)))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
 def _read(image: Picture) -> NDArray[np.uint8]:

@@ -14,7 +14,7 @@ from neuralfactors.experiment.data import Means, Prepared, limited, open_folder,
 from neuralfactors.experiment.models import balance_of, build_model, named_stages
 from neuralfactors.experiment.rows import accuracy_of, fit_segmenter
 from neuralfactors.experiment.settings_files import parameters_of
-from neuralfactors.metrics import Scores, confusion_matrix
+from neuralfactors.metrics import Scores
 from neuralfactors.runs import RunConfig, RunFolder, Trial
 from neuralfactors.segmentation import LabelledGraphs, Segmenter
 
@@ -82,8 +82,4 @@ def _score(config: RunConfig, prepared: Prepared, train: LabelledGraphs, held: L
     segmenter = Segmenter(estimator=model, balance=balance_of(config, variant), random_state=config.seed)
     follows = any(stage.get_params().get("trainer__keep") == "validation" for _, stage in named_stages(model))
     fit_segmenter(segmenter, prepared.describer, train, held if follows else None)
-    n_labels = prepared.describer.n_labels
-    counts = np.zeros((n_labels, n_labels))
-    for sample, image, graph in zip(held.samples, held.images, held.X, strict=True):
-        counts += confusion_matrix(sample.read_labels(), image.paint(segmenter.label_graph(graph)), n_labels)
-    return Scores(counts)
+    return segmenter.score_graphs(held)

@@ -1,0 +1,38 @@
+"""What a model says of one graph; and predictions on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from neuralfactors.vision.parallel import map_items
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Labels of a graph by parts of a model, and what its interaction factors say on the whole."""
+
+    unary: NDArray[np.int64]  # (V,) by the unary factors alone
+    interaction: NDArray[np.int64]  # (V,) by the interaction factors alone
+    joint: NDArray[np.int64]  # (V,) by both: the prediction
+    interaction_sum: NDArray[np.float64]  # (L, L) the sum of all interaction scores
+    n_edges: int
+
+    @property
+    def by_part(self) -> dict[str, NDArray[np.int64]]:
+        """The three labellings by the name of the part."""
+        return {"unary": self.unary, "interaction": self.interaction, "joint": self.joint}
+
+
+def each_on_all_cores(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    """Results of `function`, in order, by as many threads as torch has; solvers run without the interpreter's lock."""
+    n_jobs = torch.get_num_threads() if len(items) > 1 else 1
+    return map_items(function, items, total=len(items), n_jobs=n_jobs, threads=True)
