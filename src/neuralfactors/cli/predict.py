@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,12 +36,13 @@ def predict(
     row = folder.choose_row(variant)
 
     from neuralfactors.segmentation import Segmenter
+    from neuralfactors.segmentation.prediction import each_on_all_cores
 
     segmenter = Segmenter.load(row.path, features=folder.features)
     results = []
-    for path in paths:
-        results.append(_predict(segmenter, path, out, confidence=confidence))
-        tell(f"{path} → {results[-1]['labels']}")
+    for result in each_on_all_cores(partial(_predict, segmenter, out=out, confidence=confidence), paths):
+        results.append(result)
+        tell(f"{result['image']} → {result['labels']}")
     if as_json:
         show_json(results)
 
@@ -85,15 +87,17 @@ def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -
 
     image = read_image(path)
     out.mkdir(parents=True, exist_ok=True)
-    labels = segmenter.predict(image)
+    if confidence:
+        labels, sure = segmenter.predict_with_confidence(image)
+    else:
+        labels = segmenter.predict(image)
     classes = segmenter.describer_.classes
     files = _outputs(path, out)
     index = np.array([entry.index for entry in classes.kept], dtype=np.uint16)  # large pictures stay within memory
     write_label_map(files["labels"], index[labels], classes.index_palette)
     write_image(files["overlay"], _overlay(image, labels, classes.palette))
     if confidence:
-        grey = np.rint(255 * segmenter.confidence(image)).astype(np.uint8)
-        write_image(files["confidence"], grey)
+        write_image(files["confidence"], np.rint(255 * sure).astype(np.uint8))
     else:
         del files["confidence"]
     areas = np.bincount(labels.ravel(), minlength=len(index)) / labels.size
