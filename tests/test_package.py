@@ -2,6 +2,7 @@ import ast
 import importlib.metadata
 import importlib.resources
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from environments import install
 
 import neuralfactors
 
@@ -148,3 +150,74 @@ print(solve(np.array([[0.0, 1.0], [0.2, 0.0]]), np.eye(2)[None], np.array([[0, 1
     file, status = result.stdout.split()
     assert Path(file).is_relative_to(tmp_path)
     assert status == "optimal"
+
+
+def solve_door(environment, folder):
+    assert "optimal" in environment(ROOT / "examples" / "inference.py").stdout
+
+
+def learn_door(environment, folder):
+    assert "jointly" in environment(ROOT / "examples" / "torch_loss.py").stdout
+    code = """
+from neuralfactors import StructuralSVM
+from neuralfactors.datasets.chains import make_synergy
+X, Y = make_synergy(10, random_state=0)
+svm = StructuralSVM((4,), (4,), max_iter=2, verbose=1).fit(X, Y)
+svm.save("model")
+print(StructuralSVM.load("model").score(X, Y))
+"""
+    assert 0 <= float(environment.run(environment.bin / "python", "-c", code, cwd=folder).stdout) <= 1
+
+
+def segment_door(environment, folder):
+    code = (
+        f"from neuralfactors.datasets import write_scenes; write_scenes({str(folder / 'scenes')!r}, 6, shape=(48, 64))"
+    )
+    environment("-c", code)
+    program, run = environment.bin / "neuralfactors", folder / "run"
+    options = ("--out", run, "--regions", 20, "--epochs", 1, "--cache", folder / "cache", "--quiet")
+    environment.run(program, "train", folder / "scenes", *options)
+    environment.run(program, "predict", run, folder / "scenes" / "images", "--out", folder / "maps")
+    environment.run(program, "report", run)
+    assert len([*(folder / "maps").glob("*.png")]) == 6
+    assert (run / "report.html").is_file()
+
+
+def told(environment, name):
+    """The last line of what Python says when `name` is imported from the package."""
+    return environment("-c", f"from neuralfactors import {name}", check=False).stderr.strip().splitlines()[-1]
+
+
+DOORS = {"": solve_door, "learn": learn_door, "segment": segment_door}
+# A package of each layer, and the extras that bring it.
+LAYERS = {"torch": ("learn", "segment"), "PIL": ("segment",), "typer": ("segment",), "matplotlib": (), "highspy": ()}
+
+
+@pytest.fixture(scope="module", params=DOORS)
+def installed(request, wheel, tmp_path_factory):
+    """An extra, and an environment with the wheel and what this extra brings."""
+    return request.param, install(wheel, [request.param], tmp_path_factory.mktemp("environment"))
+
+
+def test_each_extra_brings_what_its_door_needs(installed, tmp_path):
+    extra, environment = installed
+    DOORS[extra](environment, tmp_path)
+
+
+def test_each_extra_brings_no_more_than_its_layer(installed):
+    extra, environment = installed
+    code = f"import importlib.util; print([n for n in {[*LAYERS]} if importlib.util.find_spec(n)])"
+    assert environment("-c", code).stdout.strip() == str([name for name, extras in LAYERS.items() if extra in extras])
+
+
+def test_a_missing_extra_is_one_sentence_with_the_command(installed):
+    extra, environment = installed
+    if extra == "":
+        assert told(environment, "StructuralSVM").endswith("pip install 'neuralfactors[learn]'")
+    if extra != "segment":
+        sentence = r"ImportError: \w+ needs the package \w+: pip install 'neuralfactors\[segment\]'"
+        assert re.fullmatch(sentence, told(environment, "Segmenter"))
+        result = environment.run(environment.bin / "neuralfactors", "solve", "problem.uai", check=False)
+        told_by_command = "Error: the command line needs the package typer: pip install 'neuralfactors[segment]'\n"
+        assert result.stderr == told_by_command
+        assert result.returncode == 1

@@ -3,8 +3,9 @@
 Names load when they are first used, so that `import neuralfactors.inference` stays fast and free of torch.
 """
 
-import importlib
 from typing import TYPE_CHECKING
+
+from neuralfactors.extras import lazy_names
 
 if TYPE_CHECKING:
     from neuralfactors.estimators import (
@@ -43,7 +44,7 @@ __all__ = [
     "solve_batch",
 ]
 
-_ROOMS = {
+_HOMES = {
     "CuttingPlaneSVM": "estimators",
     "Decoder": "learning",
     "Factor": "factors",
@@ -63,12 +64,9 @@ _ROOMS = {
     "solve": "inference",
     "solve_batch": "inference",
 }
+_EXTRAS = {home: "segment" if home == "segmentation" else "learn" for home in _HOMES.values()}
 
-
-def __getattr__(name: str) -> object:
-    if name not in _ROOMS:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_ROOMS[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES, _EXTRAS)
 
 
 def __dir__() -> list[str]:

@@ -15,6 +15,7 @@ from typing import Annotated, Any, get_type_hints
 import typer
 
 import neuralfactors
+from neuralfactors.extras import advice
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C
 logger = logging.getLogger(__name__)
@@ -79,6 +80,8 @@ def sentence(error: BaseException) -> str:
         text = error.strerror if error.filename is None else f"{error.filename}: {error.strerror}"
     elif isinstance(error, MemoryError):
         text = "there is not enough memory"
+    elif isinstance(error, ModuleNotFoundError):
+        text = advice("this command", error, "segment")
     else:
         text = str(error) or type(error).__name__
     return " ".join(text.split())
