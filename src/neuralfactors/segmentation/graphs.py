@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.preprocessing import StandardScaler
 
 from neuralfactors.graph import Graph
 from neuralfactors.metrics import confusion_matrix
@@ -26,6 +27,11 @@ class Scaling:
     edge_mean: NDArray[np.float32]
     edge_std: NDArray[np.float32]
 
+    @classmethod
+    def of(cls, nodes: StandardScaler, edges: StandardScaler) -> Scaling:
+        """The scaling of the rows that `nodes` and `edges` have seen; without any, features stay as they are."""
+        return cls(*_mean_and_std(nodes), *_mean_and_std(edges))
+
     def apply(self, graph: Graph) -> Graph:
         """`graph` with standardised features."""
         nodes = (graph.node_features - self.node_mean) / self.node_std
@@ -35,28 +41,6 @@ class Scaling:
     def to_arrays(self) -> dict[str, NDArray[np.float32]]:
         """The four arrays by name, for a file; ``Scaling(**arrays)`` is the way back."""
         return dict(vars(self))
-
-
-class Moments:
-    """Mean and standard deviation of rows that come piece by piece."""
-
-    def __init__(self) -> None:
-        self.count = 0
-        self.sums: Any = 0.0
-        self.squares: Any = 0.0
-
-    def add(self, rows: NDArray[np.floating[Any]]) -> None:
-        """Count `rows` (N, D) in."""
-        self.count += len(rows)
-        self.sums = self.sums + rows.sum(axis=0, dtype=np.float64)
-        self.squares = self.squares + np.square(rows, dtype=np.float64).sum(axis=0)
-
-    def mean_and_std(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        """Mean (D,) and standard deviation (D,); the latter is 1 where it is next to 0."""
-        mean = np.asarray(self.sums / max(self.count, 1))
-        std = np.sqrt(np.maximum(self.squares / max(self.count, 1) - mean**2, 0.0))
-        std = np.where(std > 1e-6, std, 1.0)  # a feature that never varies stays at zero
-        return mean.astype(np.float32), std.astype(np.float32)
 
 
 class ScaledGraphs(Sequence[Graph]):
@@ -127,6 +111,14 @@ class LabelledGraphs:
             areas += np.bincount(y[y >= 0], weight[y >= 0], minlength=n_labels)
         weights = np.where(areas > 0, np.maximum(areas, 1e-12) ** -float(balance), 0.0)
         return np.asarray(weights * (areas.sum() / max(float((weights * areas).sum()), 1e-12)))
+
+
+def _mean_and_std(scaler: StandardScaler) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    if not hasattr(scaler, "mean_"):
+        return np.zeros(1, dtype=np.float32), np.ones(1, dtype=np.float32)
+    std = np.sqrt(scaler.var_)
+    std = np.where(std > 1e-6, std, 1.0)  # a feature that never varies stays at zero
+    return scaler.mean_.astype(np.float32), std.astype(np.float32)
 
 
 def weighted(image: ImageGraph) -> Graph:
