@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 CPP := $(wildcard cpp/*.?pp cpp/*/*.?pp)
 
-.PHONY: demo test bench lint format venv sanitize fuzz wheel clean
+.PHONY: demo test bench lint format measure venv sanitize fuzz wheel clean
 
 demo: $(READY)
 	$(BIN)/neuralfactors demo --out runs/demo
@@ -24,6 +24,9 @@ lint: $(READY)
 TIDY_FLAGS = -x c++ -std=c++17 -DNF_HAVE_AVX2 -DNF_ISA=baseline -Icpp $(addprefix -isystem ,\
 	$(shell $(BIN)/python -m nanobind --include_dir) \
 	$(shell $(BIN)/python -c "import sysconfig; print(sysconfig.get_path('include'))"))
+
+measure:
+	$(PYTHON) tools/measure.py --places
 
 format: $(READY)
 	$(BIN)/ruff check --fix
