@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from neuralfactors.inference import solve
+from neuralfactors.potentials import Potentials
 from neuralfactors.vision.parallel import map_items
 
 Item = TypeVar("Item")
@@ -30,6 +32,19 @@ class Prediction:
     def by_part(self) -> dict[str, NDArray[np.int64]]:
         """The three labellings by the name of the part."""
         return {"unary": self.unary, "interaction": self.interaction, "joint": self.joint}
+
+
+def as_arrays(potentials: Potentials) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """Unary scores (V, L), interaction scores (E, L, L) and edges (E, 2), as `solve` takes them."""
+    return potentials.unary.cpu().numpy(), potentials.interaction.cpu().numpy(), potentials.edges.cpu().numpy()
+
+
+def region_proba(potentials: Potentials) -> NDArray[np.float32]:
+    """Confidence (V, L) in every label of every region: the softmax of its negated reduced costs."""
+    costs = solve(*as_arrays(potentials), reduced_costs=True).reduced_costs
+    assert costs is not None
+    weights = np.exp(-(costs - costs.min(axis=1, keepdims=True)))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
 def each_on_all_cores(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:

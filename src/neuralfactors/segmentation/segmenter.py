@@ -25,7 +25,7 @@ from neuralfactors.segmentation.describer import Describer
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.files import load_parts, save_parts
 from neuralfactors.segmentation.graphs import LabelledGraphs
-from neuralfactors.segmentation.prediction import Prediction, each_on_all_cores
+from neuralfactors.segmentation.prediction import Prediction, as_arrays, each_on_all_cores, region_proba
 from neuralfactors.segmentation.samples import Dataset, to_samples, with_mirrored
 from neuralfactors.vision import FeatureSettings, ImageGraph
 
@@ -178,7 +178,7 @@ class Segmenter(BaseEstimator):
         probabilities; else they are not calibrated.
         """
         described, graph = self._describe(image)
-        return described.paint(_region_proba(self._potentials(graph)))
+        return described.paint(region_proba(self._potentials(graph)))
 
     def confidence(self, image: Picture) -> NDArray[np.float32]:
         """Confidence (H, W), 0 to 1, in the predicted label of every pixel; see `predict_proba`."""
@@ -189,7 +189,7 @@ class Segmenter(BaseEstimator):
         described, graph = self._describe(image)
         potentials = self._potentials(graph)
         labels = self._decode(potentials)
-        sure = _region_proba(potentials)[np.arange(len(labels)), labels]
+        sure = region_proba(potentials)[np.arange(len(labels)), labels]
         return described.paint(labels), described.paint(sure)
 
     def score(self, dataset: Dataset, *, split: str = "test") -> float:
@@ -231,7 +231,7 @@ class Segmenter(BaseEstimator):
     def explain_graph(self, graph: Graph) -> Prediction:
         """All that the model says of a described graph, from one pass of its networks."""
         potentials = self._potentials(graph)
-        unary, interaction, edges = _arrays(potentials)
+        unary, interaction, edges = as_arrays(potentials)
         alone = solve(np.zeros_like(unary), interaction, edges).labels
         tables = interaction.sum(axis=0, dtype=np.float64)
         return Prediction(unary.argmax(axis=1), alone, self._decode(potentials), tables, len(edges))
@@ -300,7 +300,7 @@ class Segmenter(BaseEstimator):
 
     def potentials(self, graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
         """Unary scores (V, L), interaction scores (E, L, L) and edges (E, 2) of a described graph."""
-        return _arrays(self._potentials(graph))
+        return as_arrays(self._potentials(graph))
 
     def _potentials(self, graph: Graph) -> Potentials:
         return self.stages_[-1].decision([self._transform(graph)])[0]
@@ -308,17 +308,6 @@ class Segmenter(BaseEstimator):
     def _decode(self, potentials: Potentials) -> NDArray[np.int64]:
         labels: NDArray[np.int64] = self.stages_[-1]._decoder()(potentials).labels.cpu().numpy()
         return labels
-
-
-def _arrays(potentials: Potentials) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    return potentials.unary.cpu().numpy(), potentials.interaction.cpu().numpy(), potentials.edges.cpu().numpy()
-
-
-def _region_proba(potentials: Potentials) -> NDArray[np.float32]:
-    costs = solve(*_arrays(potentials), reduced_costs=True).reduced_costs
-    assert costs is not None
-    weights = np.exp(-(costs - costs.min(axis=1, keepdims=True)))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
 def _read(image: Picture) -> NDArray[np.uint8]:
