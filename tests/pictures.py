@@ -5,6 +5,10 @@ import torch
 from scipy.ndimage import gaussian_filter
 from torch import nn
 
+from neuralfactors.vision import FeatureSettings
+
+FEW_WORDS = FeatureSettings(n_regions=20, node_words=(8, 6), edge_words=(4, 3))
+
 
 def smooth_picture(shape=(60, 80), seed=0, sigma=2.0):
     """A picture (H, W, 3) of soft coloured spots, in which no two distances tie."""
@@ -34,3 +38,12 @@ class Pyramid(nn.Module):
     def forward(self, images):
         fine = self.first(images)
         return [fine, self.second(fine)]
+
+
+IMAGES = [smooth_picture((40, 50), seed) for seed in range(4)]
+
+
+def assert_same_graphs(one, two):
+    """The graphs of two images agree in every array."""
+    for name, array in one.to_arrays().items():
+        np.testing.assert_array_equal(array, two.to_arrays()[name])

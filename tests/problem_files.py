@@ -8,6 +8,13 @@ import sys
 from dataclasses import dataclass
 
 import numpy as np
+import pytest
+
+from neuralfactors.inference import read_uai, read_wcsp
+
+SMALL_UAI = "MARKOV\n3\n2 3 2\n2\n1 0\n2 1 2\n\n2\n 0.3 0.7\n6\n 1 2\n 3 4\n 5 0\n"
+UAI = "MARKOV\n3\n2 3 2\n3\n1 0\n2 1 2\n3 0 1 2\n\n2\n 0.3 0.7\n6\n 1 2\n 3 4\n 5 0\n12\n" + " 0.5" * 12 + "\n"
+READERS = {"uai": read_uai, "wcsp": read_wcsp}
 
 
 @dataclass(frozen=True)
@@ -94,3 +101,10 @@ def solve_by_toulbar2(paths):
     lines = [line.removeprefix("answer ") for line in result.stdout.splitlines() if line.startswith("answer ")]
     assert len(lines) == len(paths), result.stdout + result.stderr
     return [json.loads(line) for line in lines]
+
+
+def refusal(kind, path):
+    """The one sentence with which a file is refused, with {} in place of its name."""
+    with pytest.raises(ValueError, match=r"\A[^\n]+\Z") as caught:
+        READERS[kind](path)
+    return str(caught.value).replace(str(path), "{}")

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from hypothesis import strategies as st
 
+from neuralfactors.inference.local_problem import LocalProblem
+
 SLACK = 1e-9  # of the magnitude: what float64 sums may differ by when they are taken in another order
 
 
@@ -103,3 +105,27 @@ def problems(draw, max_nodes=5, max_labels=4, forbid=False, edges_of=None):
         unary[rng.random(unary.shape) < share / 2] = -np.inf
         interaction[rng.random(interaction.shape) < share] = -np.inf
     return MapProblem(unary, interaction, p.edges)
+
+
+def random_graph(seed, n_nodes, n_labels, n_edges, strength=1.0):
+    """A problem, and the pairs of its edges; large strengths make the relaxation loose."""
+    rng = np.random.default_rng(seed)
+    edges = np.array([rng.choice(n_nodes, 2, replace=False) for _ in range(n_edges)])
+    tables = strength * rng.normal(size=(n_edges, n_labels, n_labels))
+    return rng.normal(size=(n_nodes, n_labels)), tables, edges
+
+
+def random_local(seed, n_variables, max_size, n_tables, forbid=0.0, scale=1.0):
+    """A local problem whose variables have different numbers of values."""
+    rng = np.random.default_rng(seed)
+    sizes = [int(size) for size in rng.integers(1, max_size + 1, n_variables)]
+    scopes = [(v,) for v in range(n_variables)]
+    scopes += [tuple(rng.permutation(n_variables)[: rng.integers(1, min(4, n_variables) + 1)]) for _ in range(n_tables)]
+    tables = [scale * rng.normal(size=[sizes[v] for v in scope]) for scope in scopes]
+    for table in tables:
+        table[rng.random(table.shape) < forbid] = -np.inf
+    return LocalProblem(sizes, list(zip(scopes, tables, strict=True)))
+
+
+def best_score(problem):
+    return max(problem.score(np.array(y)) for y in itertools.product(*map(range, problem.sizes)))

@@ -1,6 +1,5 @@
 """Method exact: against enumeration, its solvers against each other, the time limit, and the learned potentials."""
 
-import itertools
 import json
 import re
 import signal
@@ -12,41 +11,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from problems import random_graph
 
 from neuralfactors.inference import exact, solve
-from neuralfactors.inference.elimination import eliminate, elimination_order
+from neuralfactors.inference.elimination import elimination_order
 from neuralfactors.inference.exact import solve_exact
 from neuralfactors.inference.factor_graph import make_factor_graph
-from neuralfactors.inference.general_solvers import SOLVERS, run_solver
-from neuralfactors.inference.higher_order import solve_factor_graph
-from neuralfactors.inference.integer_program import make_program
-from neuralfactors.inference.local_problem import LocalProblem, split
+from neuralfactors.inference.general_solvers import SOLVERS
+from neuralfactors.inference.local_problem import split
 from neuralfactors.inference.validate import check_problem
-
-
-def random_graph(seed, n_nodes, n_labels, n_edges, strength=1.0):
-    """A problem, and the pairs of its edges; large strengths make the relaxation loose."""
-    rng = np.random.default_rng(seed)
-    edges = np.array([rng.choice(n_nodes, 2, replace=False) for _ in range(n_edges)])
-    tables = strength * rng.normal(size=(n_edges, n_labels, n_labels))
-    return rng.normal(size=(n_nodes, n_labels)), tables, edges
-
-
-def random_local(seed, n_variables, max_size, n_tables, forbid=0.0, scale=1.0):
-    """A local problem whose variables have different numbers of values."""
-    rng = np.random.default_rng(seed)
-    sizes = [int(size) for size in rng.integers(1, max_size + 1, n_variables)]
-    scopes = [(v,) for v in range(n_variables)]
-    scopes += [tuple(rng.permutation(n_variables)[: rng.integers(1, min(4, n_variables) + 1)]) for _ in range(n_tables)]
-    tables = [scale * rng.normal(size=[sizes[v] for v in scope]) for scope in scopes]
-    for table in tables:
-        table[rng.random(table.shape) < forbid] = -np.inf
-    return LocalProblem(sizes, list(zip(scopes, tables, strict=True)))
-
-
-def best_score(problem):
-    return max(problem.score(np.array(y)) for y in itertools.product(*map(range, problem.sizes)))
 
 
 @given(
@@ -90,83 +63,6 @@ def test_constant_tables_are_proved(n_labels):
     assert (r.bound, r.status) == (r.score, "optimal")
 
 
-@given(seed=st.integers(0, 2**32), forbid=st.sampled_from([0.0, 0.3]))
-def test_elimination_finds_the_optimum(seed, forbid):
-    problem = random_local(seed, n_variables=5, max_size=3, n_tables=5, forbid=forbid)
-    values = eliminate(problem, elimination_order(problem, 1e6))
-    assert problem.score(values) == pytest.approx(best_score(problem), abs=1e-9)
-
-
-def test_elimination_keeps_its_tables_small():
-    grid = [(i, i + 1) for i in range(99) if i % 10 != 9] + [(i, i + 10) for i in range(90)]
-    problem = LocalProblem([2] * 100, [(scope, np.zeros((2, 2))) for scope in grid])
-    order = elimination_order(problem, 2**14)
-    assert sorted(order) == list(range(100))
-    assert elimination_order(problem, 2**8) is None  # a grid of 10 x 10 needs tables of 2 ** 11
-
-
-@pytest.mark.parametrize("seed", range(8))
-@pytest.mark.parametrize("run", SOLVERS.values())
-def test_solvers_find_the_optimum_of_small_problems(run, seed):
-    scale = 10.0 ** [-12, -3, 0, 0, 0, 0, 3, 12][seed]
-    problem = random_local(seed, n_variables=6, max_size=3, n_tables=6, forbid=0.15 * (seed % 2), scale=scale)
-    optimum = best_score(problem)
-    answer = run(problem, None, np.inf)
-    assert answer.bound == pytest.approx(optimum, abs=1e-6 * scale)  # HiGHS keeps to tolerances
-    if optimum == -np.inf:
-        assert answer.values is None
-    else:
-        assert problem.score(answer.values) == pytest.approx(optimum, abs=1e-9 * scale)
-
-
-@pytest.mark.parametrize("run", SOLVERS.values())
-def test_solvers_know_when_their_start_is_best(run):
-    problem = random_local(3, n_variables=6, max_size=3, n_tables=6)
-    best = run(problem, None, np.inf)
-    again = run(problem, best.values, np.inf)
-    values = best.values if again.values is None else again.values
-    assert problem.score(values) == pytest.approx(problem.score(best.values), abs=1e-9)
-    assert again.bound == pytest.approx(problem.score(best.values), abs=1e-6)
-
-
-@pytest.mark.parametrize("run", SOLVERS.values())
-def test_solvers_know_when_everything_is_forbidden(run):
-    unequal, equal = np.array([[-np.inf, 0], [0, -np.inf]]), np.array([[0, -np.inf], [-np.inf, 0]])
-    problem = LocalProblem([2, 2], [((0, 1), unequal), ((1, 0), equal)])
-    answer = run(problem, None, np.inf)
-    assert (answer.values, answer.bound) == (None, -np.inf)
-
-
-@pytest.mark.parametrize("name", SOLVERS)
-def test_a_process_of_its_own_says_the_same(name):
-    problem = random_local(5, n_variables=6, max_size=3, n_tables=6, forbid=0.1)
-    here, there = SOLVERS[name](problem, None, np.inf), run_solver(name, problem, None, np.inf)
-    np.testing.assert_array_equal(here.values, there.values)
-    assert here.bound == there.bound
-    assert run_solver(name, problem, here.values, 100).bound == pytest.approx(problem.score(here.values), abs=1e-6)
-
-
-def test_the_failure_of_a_process_is_told():
-    with pytest.raises(RuntimeError, match="highs failed: IndexError"):
-        run_solver("highs", LocalProblem([2], [((0,), np.zeros(2))]), np.array([5]), np.inf)
-
-
-@pytest.mark.parametrize("seed", range(50))
-def test_solvers_agree_on_mid_size_problems(seed, monkeypatch):
-    monkeypatch.setattr(exact, "_MAX_ENTRIES", 0)  # nothing is left to elimination
-    monkeypatch.setattr(exact, "run_solver", lambda name, *arguments: SOLVERS[name](*arguments))  # in this process
-    unary, tables, edges = random_graph(seed, n_nodes=14 + seed % 5, n_labels=2 + seed % 3, n_edges=30)
-    factors = [((0, 1, 2), np.random.default_rng(seed).normal(size=(unary.shape[1],) * 3))] if seed % 2 else []
-    problem = check_problem(unary, tables, edges)
-    by_toulbar2, by_highs = (solve_exact(problem, factors, solver=name) for name in ("toulbar2", "highs"))
-    assert by_toulbar2.status == "optimal"
-    assert by_highs.status in ("optimal", "within_tol")  # it keeps to tolerances of its own
-    assert by_toulbar2.score == pytest.approx(by_highs.score, abs=1e-8)
-    for r in (by_toulbar2, by_highs):
-        assert 0 <= r.gap < 1e-5
-        assert r.score == pytest.approx(make_factor_graph(problem, factors).score(r.labels), abs=1e-12)
-
-
 @pytest.mark.parametrize("seed", range(5))
 def test_dense_problems_are_beyond_elimination_and_solved(seed):
     arguments = random_graph(seed, n_nodes=24, n_labels=4, n_edges=140)
@@ -179,33 +75,6 @@ def test_dense_problems_are_beyond_elimination_and_solved(seed):
     assert r.score >= solve(*arguments, method="auto").score - 1e-9
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_dual_bound_is_that_of_the_relaxation(seed):
-    graph = make_factor_graph(check_problem(*random_graph(seed, n_nodes=10, n_labels=3, n_edges=14)))
-    _, parts = split(graph, np.ones(graph.unary.shape, bool))
-    relaxed = 0.0
-    for part in parts:
-        program = make_program(part.problem)
-        found = linprog(-program.gains, A_eq=program.matrix, b_eq=program.right, bounds=(0, 1))
-        relaxed += program.offset - found.fun
-    bound = solve_factor_graph(graph, "trws", tol=0, max_iter=2000).bound
-    assert relaxed - 1e-9 <= bound <= relaxed + 1  # of some 50: message passing may stop a little short of it
-
-
-def test_parts_add_up_to_the_whole():
-    rng = np.random.default_rng(0)
-    unary, tables, edges = random_graph(0, n_nodes=8, n_labels=3, n_edges=7)
-    graph = make_factor_graph(check_problem(unary, tables, edges), [((5, 6, 7), rng.normal(size=(3, 3, 3)))])
-    allowed = rng.random(unary.shape) < 0.6
-    allowed[:, 0] = True
-    constant, parts = split(graph, allowed)
-    labels = np.array([rng.choice(np.flatnonzero(row)) for row in allowed])
-    assert sum(len(part.nodes) for part in parts) == (allowed.sum(axis=1) > 1).sum()
-    assert constant + sum(p.problem.score(p.values(labels)) for p in parts) == pytest.approx(graph.score(labels))
-    for part in parts:
-        np.testing.assert_array_equal(part.labels(part.values(labels)), labels[part.nodes])
-
-
 @pytest.mark.parametrize("name", SOLVERS)
 def test_time_limit_gives_the_best_so_far(name):
     problem = check_problem(*random_graph(0, n_nodes=150, n_labels=8, n_edges=900, strength=2))
@@ -215,24 +84,6 @@ def test_time_limit_gives_the_best_so_far(name):
     assert r.status == "approximate"
     assert -np.inf < r.score < r.bound < np.inf
     assert r.score >= solve(problem.unary, problem.interaction, problem.edges).score - 1e-9
-
-
-def test_toulbar2_proves_nothing_when_it_is_cut_short():
-    """On a busy machine its timer fires before the limit has been spent in processor time: here, as if none had."""
-    script = """
-import time
-import numpy as np
-from neuralfactors.inference.local_problem import LocalProblem
-from neuralfactors.inference.toulbar2 import solve_by_toulbar2
-time.process_time = lambda: 0.0
-rng = np.random.default_rng(0)
-problem = LocalProblem([8] * 150, [(tuple(rng.permutation(150)[:2]), rng.normal(size=(8, 8))) for _ in range(900)])
-answer = solve_by_toulbar2(problem, None, 1.0)
-print(answer.bound - problem.score(answer.values))
-"""
-    # In a process of its own: the timer stays set in the process that has used it.
-    run = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True, text=True)
-    assert float(run.stdout.split()[-1]) > 1
 
 
 def test_a_missing_package_is_named(monkeypatch):

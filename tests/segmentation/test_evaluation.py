@@ -1,13 +1,12 @@
 """Evaluation: figures over pixels, all from one prediction an image."""
 
 import numpy as np
-import pytest
 from work import counting
 
 from neuralfactors.datasets import SCENE_CLASSES, make_scenes
-from neuralfactors.estimators import StructuralSVM, UnaryClassifier
+from neuralfactors.estimators import UnaryClassifier
 from neuralfactors.factors import FactorModel
-from neuralfactors.inference import kernel, solve
+from neuralfactors.inference import kernel
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Segmenter, evaluate
 from neuralfactors.segmentation.samples import to_samples
@@ -16,59 +15,38 @@ from neuralfactors.vision import FeatureSettings
 WORK = {"networks": (FactorModel, "forward"), "solves": (kernel._kernels, "solve_batch_float32")}
 
 
-@pytest.fixture(scope="module")
-def fitted():
-    model = StructuralSVM((8,), (8,), max_iter=3)
-    segmenter = Segmenter(FeatureSettings(n_regions=30), estimator=model, classes=SCENE_CLASSES)
-    return segmenter.fit(make_scenes(6, shape=(48, 64)))
-
-
-@pytest.fixture(scope="module")
-def graphs(fitted):
-    scenes = make_scenes(4, shape=(48, 64), random_state=9)
-    scenes[0][1][:20] = -1  # void does not count
-    return fitted.describer_.describe(to_samples(scenes, "test", SCENE_CLASSES)[0])
-
-
-def test_figures_are_those_of_painted_pixels(fitted, graphs):
-    found = evaluate(fitted, graphs)
-    assert found.n_images == len(graphs.X)
+def test_figures_are_those_of_painted_pixels(small_model, held_graphs):
+    found = evaluate(small_model, held_graphs)
+    assert found.n_images == len(held_graphs.X)
     for part in ("unary", "interaction", "joint"):
         maps = [
-            image.paint(getattr(fitted.explain_graph(graph), part))
-            for image, graph in zip(graphs.images, graphs.X, strict=True)
+            image.paint(getattr(small_model.explain_graph(graph), part))
+            for image, graph in zip(held_graphs.images, held_graphs.X, strict=True)
         ]
-        truths = [sample.read_labels() for sample in graphs.samples]
+        truths = [sample.read_labels() for sample in held_graphs.samples]
         expected = Scores.of(zip(truths, maps, strict=True), len(SCENE_CLASSES))
         np.testing.assert_array_equal(getattr(found, part).confusion, expected.confusion)
-    np.testing.assert_array_equal(fitted.score_graphs(graphs).confusion, found.joint.confusion)
+    np.testing.assert_array_equal(small_model.score_graphs(held_graphs).confusion, found.joint.confusion)
 
 
-def test_parts_are_maxima_of_their_factors(fitted, graphs):
-    for graph in graphs.X:
-        unary, interaction, edges = fitted.potentials(graph)
-        found = fitted.explain_graph(graph)
-        np.testing.assert_array_equal(found.unary, solve(unary, np.zeros_like(interaction), edges).labels)
-        np.testing.assert_array_equal(found.interaction, solve(np.zeros_like(unary), interaction, edges).labels)
-        np.testing.assert_array_equal(found.joint, fitted.stages_[-1].predict([graph])[0])
+def test_mean_interaction(small_model, held_graphs):
+    tables = np.concatenate([small_model.potentials(graph)[1] for graph in held_graphs.X])
+    np.testing.assert_allclose(
+        evaluate(small_model, held_graphs).mean_interaction, tables.mean(axis=0), rtol=1e-4, atol=1e-6
+    )
 
 
-def test_mean_interaction(fitted, graphs):
-    tables = np.concatenate([fitted.potentials(graph)[1] for graph in graphs.X])
-    np.testing.assert_allclose(evaluate(fitted, graphs).mean_interaction, tables.mean(axis=0), rtol=1e-4, atol=1e-6)
-
-
-def test_each_image_is_predicted_once(fitted, graphs):
-    n = len(graphs.X)
+def test_each_image_is_predicted_once(small_model, held_graphs):
+    n = len(held_graphs.X)
     with counting(**WORK) as work:
-        found = evaluate(fitted, graphs)
+        found = evaluate(small_model, held_graphs)
     assert work == {"networks": n, "solves": 2 * n}  # the interaction factors alone, and both together
-    assert [len(y) for y in found.labels] == [graph.n_nodes for graph in graphs.X]
+    assert [len(y) for y in found.labels] == [graph.n_nodes for graph in held_graphs.X]
     with counting(**WORK) as work:
-        fitted.score_graphs(graphs)
+        small_model.score_graphs(held_graphs)
     assert work == {"networks": n, "solves": n}
     with counting(**WORK) as work:
-        fitted.predict_with_confidence(graphs.samples[0].read_image())
+        small_model.predict_with_confidence(held_graphs.samples[0].read_image())
     assert work == {"networks": 1, "solves": 2}  # the labels, and what other labels would cost
 
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from neuralfactors.datasets import make_scenes
-from neuralfactors.estimators import StructuralSVM
-from neuralfactors.segmentation import ArraySample, Segmenter
+from neuralfactors.segmentation import Segmenter
 from neuralfactors.segmentation.graphs import ScaledGraphs
-from neuralfactors.segmentation.samples import to_samples, with_mirrored
+from neuralfactors.segmentation.samples import to_samples
 from neuralfactors.vision import FeatureSettings
 
 
@@ -59,30 +58,3 @@ def test_class_weights(described, balance):
     present = np.flatnonzero(areas)
     np.testing.assert_allclose(weights[present] * areas[present] ** balance, weights[0] * areas[0] ** balance)
     assert train.class_weight(describer.n_labels, 0.0) is None
-
-
-def test_describing_again_gives_the_same(described):
-    describer, train = described
-    again = describer.describe(train.samples[:1])
-    np.testing.assert_array_equal(again.X[0].node_features, train.X[0].node_features)
-    np.testing.assert_array_equal(again.Y[0], train.Y[0])
-
-
-def test_samples_from_arrays():
-    scene = make_scenes(1, shape=(20, 30))[0]
-    samples, classes = to_samples([scene], "train", ["a", "b", "c", "d", "e", "f", "g"])
-    assert isinstance(samples[0], ArraySample)
-    assert classes.names == list("abcdefg")
-
-
-def test_mirror_images_follow_their_originals():
-    (image, labels), *_ = make_scenes(1, shape=(48, 64))
-    sample, mirrored = with_mirrored([ArraySample("one", image, labels)])
-    assert (sample.name, mirrored.name) == ("one", "one (mirrored)")
-    np.testing.assert_array_equal(mirrored.read_image(), image[:, ::-1])
-    np.testing.assert_array_equal(mirrored.read_labels(), labels[:, ::-1])
-    segmenter = Segmenter(FeatureSettings(n_regions=20), estimator=StructuralSVM((), (), max_iter=2), mirror=True)
-    fitted = segmenter.fit([(image, labels), (image, labels)])
-    given = Segmenter(FeatureSettings(n_regions=20), estimator=StructuralSVM((), (), max_iter=2))
-    given.fit([(image, labels), (image[:, ::-1].copy(), labels[:, ::-1].copy())] * 2)
-    np.testing.assert_array_equal(fitted.predict(image), given.predict(image))

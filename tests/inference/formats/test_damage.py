@@ -1,8 +1,6 @@
 """Damaged files get one sentence that names the file and, where there is one, the line."""
 
 import gzip
-import io
-import lzma
 import re
 import time
 
@@ -10,13 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from problem_files import READERS, UAI, refusal
 
-from neuralfactors.inference import MapProblem, read_uai, read_wcsp
-from neuralfactors.inference.formats import compression
+from neuralfactors.inference import MapProblem, read_uai
 
-UAI = "MARKOV\n3\n2 3 2\n3\n1 0\n2 1 2\n3 0 1 2\n\n2\n 0.3 0.7\n6\n 1 2\n 3 4\n 5 0\n12\n" + " 0.5" * 12 + "\n"
 WCSP = "name 3 3 3 99\n2 3 2\n1 0 5 1\n1 7\n2 1 2 0 2\n0 0 4\n2 1 6\n3 0 1 2 1 1\n1 2 1 99\n"
-READERS = {"uai": read_uai, "wcsp": read_wcsp}
+
 
 # Beginnings and endings that several messages share.
 EARLY = "{} ends too early: numbers are missing at "
@@ -105,13 +102,6 @@ def damaged(whole, damage):
     return whole.replace(*damage, 1).encode()
 
 
-def refusal(kind, path):
-    """The one sentence with which a file is refused, with {} in place of its name."""
-    with pytest.raises(ValueError, match=r"\A[^\n]+\Z") as caught:
-        READERS[kind](path)
-    return str(caught.value).replace(str(path), "{}")
-
-
 @pytest.mark.parametrize(
     ("kind", "whole", "damage", "message"),
     [("uai", UAI, *row) for row in UAI_DAMAGES] + [("wcsp", WCSP, *row) for row in WCSP_DAMAGES],
@@ -127,33 +117,6 @@ def test_the_whole_files_are_fine(tmp_path):
         (tmp_path / kind).write_text(whole)
         problem = READERS[kind](tmp_path / kind)
         assert [len(part) for part in problem] == [3, 1, 1, 1]
-
-
-@pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])
-@pytest.mark.parametrize("cut", [12, 40, -1, -9])
-def test_truncated_archives(tmp_path, compress, cut):
-    path = tmp_path / "cut.uai.gz"
-    path.write_bytes(compress(UAI.encode())[:cut])
-    assert refusal("uai", path) == "{} is truncated or altered: it cannot be decompressed"
-
-
-def test_an_archive_whose_checksum_is_wrong(tmp_path):
-    path = tmp_path / "altered.uai.gz"
-    data = bytearray(gzip.compress(UAI.encode()))
-    data[-6] ^= 1
-    path.write_bytes(data)
-    assert refusal("uai", path) == "{} is truncated or altered: it cannot be decompressed"
-
-
-def test_a_small_archive_that_unpacks_to_any_size(tmp_path, monkeypatch):
-    monkeypatch.setattr(compression, "MAX_BYTES", 2**26)
-    path, packed = tmp_path / "bomb.uai.gz", io.BytesIO()
-    with gzip.GzipFile(fileobj=packed, mode="wb") as file:
-        for _ in range(65):
-            file.write(b"1 " * 2**19)
-    path.write_bytes(packed.getvalue())
-    assert path.stat().st_size < 2**17
-    assert refusal("uai", path) == "{} holds more than 0.0625 GiB of text, the most that is read"
 
 
 def test_what_is_not_a_file(tmp_path):

@@ -1,0 +1,46 @@
+"""Settings of features: what they default to, and what is refused."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from pictures import FEW_WORDS, IMAGES, assert_same_graphs
+
+from neuralfactors.vision import FeatureBuilder, FeatureSettings
+
+
+def test_words_are_soft_unless_a_network_describes_the_nodes(builder):
+    assert FEW_WORDS.softness == FeatureSettings().softness == 0.5
+    assert FeatureSettings(features="cnn").softness == FeatureSettings.fine().softness == 0
+    soft, hard = (FeatureBuilder(replace(FEW_WORDS, softness=s)).fit(IMAGES).transform(IMAGES[0]) for s in (None, 0.0))
+    assert_same_graphs(soft, builder.transform(IMAGES[0]))
+    rows = [built.graph.node_features for built in (soft, hard)]
+    assert (rows[0] > 1e-3).sum() > (rows[1] > 1e-3).sum()
+    np.testing.assert_allclose((rows[0][:, :8] ** 2).sum(axis=1), 1, rtol=1e-5)
+
+
+@pytest.mark.parametrize("softness", [-0.1, float("nan"), float("inf")])
+def test_a_softness_that_is_none_is_refused(softness):
+    with pytest.raises(ValueError, match="softness must be positive, or 0 for the nearest word only, got"):
+        FeatureSettings(softness=softness)
+
+
+def test_a_network_describes_finer_regions():
+    assert [FeatureSettings(kind).n_regions for kind in ("bow", "cnn", "bow+cnn")] == [300, 1000, 1000]
+    assert FeatureSettings("cnn", n_regions=50).n_regions == 50
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"features": "hog"}, "features must be one of 'bow', 'cnn', 'bow\\+cnn', got 'hog'"),
+        ({"n_regions": -1}, "n_regions must be at least 1, got -1"),
+        ({"cnn": {"scale": -1.0}}, "scale must be positive, or 0"),
+        ({"compactness": 0.0}, "compactness must be positive"),
+        ({"node_words": (60,)}, "node_words must be two positive numbers"),
+        ({"edge_words": (0, 5)}, "edge_words must be two positive numbers"),
+    ],
+)
+def test_wrong_settings_are_refused(option, message):
+    with pytest.raises(ValueError, match=message):
+        FeatureSettings(**option)
