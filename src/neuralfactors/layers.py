@@ -173,12 +173,12 @@ def _activation(activation: str | Callable[[], nn.Module]) -> Callable[[], nn.Mo
 
 
 def _linear(below: int, above: int, bias: bool, generator: torch.Generator | None) -> nn.Linear:
-    with warnings.catch_warnings():  # torch warns of layers without inputs, which are fine here: they are their bias
+    with warnings.catch_warnings():  # an empty layer draws nothing; torch's skip_init takes a second to import sympy
         warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
-        layer: nn.Linear = nn.utils.skip_init(nn.Linear, below, above, bias=bias)  # type: ignore[no-untyped-call]
+        layer = nn.Linear(0, 0, bias=bias)
+    layer.in_features, layer.out_features = below, above
     limit = math.sqrt(6.0 / max(1, below + above))
-    with torch.no_grad():
-        layer.weight.uniform_(-limit, limit, generator=generator)
-        if bias:
-            layer.bias.zero_()
+    layer.weight = nn.Parameter(torch.empty(above, below).uniform_(-limit, limit, generator=generator))
+    if bias:
+        layer.bias = nn.Parameter(torch.zeros(above))
     return layer
