@@ -3,7 +3,8 @@
 from work import counting
 
 from neuralfactors.datasets import ImageFolder, folder, write_scenes
-from neuralfactors.experiment import Means, RunConfig, run
+from neuralfactors.experiment import Means, train
+from neuralfactors.runs import RunConfig
 from neuralfactors.segmentation import Segmenter
 from neuralfactors.vision import descriptors
 
@@ -23,7 +24,7 @@ def test_each_image_is_decoded_described_and_predicted_once(tmp_path):
         "others": (Segmenter, "label_graph"),
     }
     with counting(**work) as done:
-        place = run(config, tmp_path / "run", Means(cache=tmp_path / "cache"))
+        run = train(config, tmp_path / "run", Means(cache=tmp_path / "cache"))
     # An example is read once more, to be copied into the run folder.
     assert done == {"decodes": n_images + n_examples, "daisy": n_images, "predictions": n_test, "others": 0}
-    assert len(list((place / "rows" / "int+nrl" / "predictions").iterdir())) == n_examples
+    assert len(list((run / "rows" / "int+nrl" / "predictions").iterdir())) == n_examples
