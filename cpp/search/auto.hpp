@@ -95,7 +95,7 @@ class AutoSearch {
   bool settled_ = false;                                          // the bound stands as it is
   CandidateChooser chooser_;
 
-  bool is_loose(double limit) const { return task_.gap() > limit * task_.regret(); }
+  bool is_loose() const { return task_.gap() > kLoose * task_.regret(); }
   bool has_many_labels() const { return task_.problem.n_labels > 2 * kFew; }
   bool is_wide() const { return task_.problem.n_labels > kWide; }
   bool is_coarse() const { return task_.options.tolerance > kCoarse; }
@@ -109,7 +109,7 @@ class AutoSearch {
       offer_icm();
       search_by_max_product();
     }
-    if (!done() && is_loose(kLoose)) expand_labels();
+    if (!done() && is_loose()) expand_labels();
     if (done() || !stalled || is_coarse()) return;
     if (!is_stalled()) close_gap();  // the labelling was to blame, not the bound
     if (done() || !is_stalled()) return;
@@ -196,7 +196,7 @@ class AutoSearch {
     if (is_stalled()) return false;
     const double cost = 2 * now_.iterations * model_.sweep_cost() / task_.effort;
     const bool first = rounds_ == 0 && !has_many_labels() && !is_coarse();
-    return first || gain_ > kLeastGain || speed() > kWorthwhile * cost || is_loose(kLoose);
+    return first || gain_ > kLeastGain || speed() > kWorthwhile * cost || is_loose();
   }
 
   // Leaves labels out, unless their costs are asked for; returns whether that proves the incumbent optimal.
@@ -215,7 +215,7 @@ class AutoSearch {
   }
 
   // The relaxation is not tight, and its beliefs say little.
-  bool is_stalled() const { return is_loose(kLoose) && speed() < kStalled; }
+  bool is_stalled() const { return is_loose() && speed() < kStalled; }
 
   // The proof where few labels are left; costs next to nothing where they are many.
   bool prove_if_few() {

@@ -1,7 +1,9 @@
-"""One thread: these problems are too small to share, and results must not depend on the machine's cores."""
+"""Small chains, and one thread: results must not depend on the machine's cores."""
 
 import pytest
 import torch
+
+from neuralfactors.datasets.chains import make_chains
 
 
 @pytest.fixture(autouse=True)
@@ -11,3 +13,9 @@ def single_thread():
     torch.set_num_threads(1)
     yield
     torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="module")
+def chains():
+    """Graphs small enough to train on many times."""
+    return make_chains(30, 6, 3, noise=0.7)

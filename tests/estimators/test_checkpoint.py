@@ -10,25 +10,12 @@ from functools import partial
 
 import pytest
 import torch
-from learners import make
+from learners import FAST, make, parameters
 from sklearn.base import clone
 from torch import nn
 
-from neuralfactors.datasets.chains import make_chains
 from neuralfactors.estimators import Checkpoint, CuttingPlaneSVM, Decoder, Network, StructuralSVM, Subgradient
 from neuralfactors.persistence import load_state
-
-FAST = {"C": 100.0, "trainer__learning_rate": 0.02, "max_iter": 8}
-
-
-@pytest.fixture(scope="module")
-def chains():
-    return make_chains(30, 6, 3, noise=0.7)
-
-
-def parameters(estimator):
-    return torch.cat([p.detach().flatten() for p in estimator.model_.parameters()])
-
 
 RUN = """
 import sys, torch

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 import torch
-from learners import make
+from learners import FAST, make, parameters
 from torch import nn
 
-from neuralfactors.datasets.chains import make_chains
 from neuralfactors.estimators import (
     Checkpoint,
     Decoder,
@@ -19,17 +18,6 @@ from neuralfactors.estimators import (
 )
 from neuralfactors.files import FileFormatError
 from neuralfactors.persistence import load_model, save_model
-
-FAST = {"C": 100.0, "trainer__learning_rate": 0.02, "max_iter": 8}
-
-
-@pytest.fixture(scope="module")
-def chains():
-    return make_chains(30, 6, 3, noise=0.7)
-
-
-def parameters(estimator):
-    return torch.cat([p.detach().flatten() for p in estimator.model_.parameters()])
 
 
 def test_save_and_load(chains, tmp_path):

@@ -2,19 +2,11 @@
 
 import numpy as np
 import pytest
-from learners import make
+from learners import FAST, make
 from sklearn.base import clone
 
-from neuralfactors.datasets.chains import make_chains
 from neuralfactors.estimators import StructuralSVM, TensorBoard
 from neuralfactors.graph import Graph
-
-FAST = {"C": 100.0, "trainer__learning_rate": 0.02, "max_iter": 8}
-
-
-@pytest.fixture(scope="module")
-def chains():
-    return make_chains(30, 6, 3, noise=0.7)
 
 
 def test_history_and_callbacks(chains):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 import torch
-from learners import make
+from learners import FAST, make, parameters
 from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from torch import nn
@@ -11,17 +11,6 @@ from torch import nn
 from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
 from neuralfactors.estimators import Network, StructuralSVM, Subgradient, UnaryClassifier
 from neuralfactors.graph import Graph
-
-FAST = {"C": 100.0, "trainer__learning_rate": 0.02, "max_iter": 8}
-
-
-@pytest.fixture(scope="module")
-def chains():
-    return make_chains(30, 6, 3, noise=0.7)
-
-
-def parameters(estimator):
-    return torch.cat([p.detach().flatten() for p in estimator.model_.parameters()])
 
 
 def test_interactions_help(chains):

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from work import counting
 
-from neuralfactors.datasets import ImageFolder, folder, make_scenes, write_scenes
+from neuralfactors.datasets import ImageFolder, folder, write_scenes
 from neuralfactors.graph import Graph
-from neuralfactors.segmentation import Describer, Segmenter
-from neuralfactors.segmentation.samples import to_samples, with_mirrored
+from neuralfactors.segmentation import Describer
+from neuralfactors.segmentation.samples import with_mirrored
 from neuralfactors.vision import FeatureSettings, builder, descriptors, regions
 from neuralfactors.vision.cache import Cache
 
@@ -85,13 +85,6 @@ def test_a_mirror_image_is_not_taken_for_its_original(scenes, tmp_path):
     describer.learn(scenes["train"])
     original, mirrored = describer.describe(with_mirrored(scenes["train"][:1])).images
     assert not np.array_equal(original.regions, mirrored.regions)
-
-
-@pytest.fixture(scope="module")
-def described():
-    samples, classes = to_samples(make_scenes(5, shape=(48, 64)), "train")
-    describer = Segmenter(FeatureSettings(n_regions=30)).describer(classes)
-    return describer, describer.learn(samples)
 
 
 def test_describing_again_gives_the_same(described):

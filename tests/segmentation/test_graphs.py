@@ -3,18 +3,7 @@
 import numpy as np
 import pytest
 
-from neuralfactors.datasets import make_scenes
-from neuralfactors.segmentation import Segmenter
 from neuralfactors.segmentation.graphs import ScaledGraphs
-from neuralfactors.segmentation.samples import to_samples
-from neuralfactors.vision import FeatureSettings
-
-
-@pytest.fixture(scope="module")
-def described():
-    samples, classes = to_samples(make_scenes(5, shape=(48, 64)), "train")
-    describer = Segmenter(FeatureSettings(n_regions=30)).describer(classes)
-    return describer, describer.learn(samples)
 
 
 def test_features_of_the_training_graphs_are_standardised(described):
