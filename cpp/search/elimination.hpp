@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <queue>
 #include <utility>
 #include <vector>
 
@@ -133,8 +132,11 @@ class Elimination {
   const Candidates* candidates_ = nullptr;
   std::vector<int> variable_;  // (V) node -> variable, -1 when its label is given
   std::vector<int> node_;      // variable -> node
+  std::vector<int> size_;      // of a variable: its candidates
   std::vector<std::vector<int>> neighbours_;
   std::vector<State> state_;
+  std::vector<double> cost_;                   // of eliminating a variable as the graph is now
+  std::vector<std::pair<double, int>> queue_;  // heap of costs and variables; some are out of date
   std::vector<int> rank_;  // place in the elimination
   std::vector<Bucket> buckets_;
   std::vector<Factor> factors_;
@@ -144,18 +146,18 @@ class Elimination {
   std::vector<int> choice_;  // index of the label chosen
   std::vector<int> index_, touched_;
 
-  int size(int v) const { return candidates_->size(node_[v]); }
-
   bool is_free(int i) const { return variable_[i] >= 0 && state_[variable_[i]] == kEliminated; }
 
   void collect_free_nodes() {
     const SweepGraph& m = *links_;
     variable_.assign(m.n_nodes, -1);
     node_.clear();
+    size_.clear();
     for (int i = 0; i < m.n_nodes; ++i)
       if (candidates_->size(i) > 1) {
         variable_[i] = static_cast<int>(node_.size());
         node_.push_back(i);
+        size_.push_back(candidates_->size(i));
       }
     if (neighbours_.size() < node_.size()) neighbours_.resize(node_.size());
     for (std::size_t v = 0; v < node_.size(); ++v) neighbours_[v].clear();
@@ -168,32 +170,61 @@ class Elimination {
       }
   }
 
-  double cost(int v) const {
-    double c = size(v);
-    for (int u : neighbours_[v]) c *= size(u);
-    return c;
+  // Entries of the table that eliminating v would take.
+  double table_size(int v) const {
+    double entries = size_[v];
+    for (int u : neighbours_[v]) entries *= size_[u];
+    return entries;
+  }
+
+  void start_queue() {
+    cost_.resize(node_.size());
+    queue_.clear();
+    for (int v = 0; v < static_cast<int>(node_.size()); ++v) queue_.push_back({cost_[v] = table_size(v), v});
+    std::make_heap(queue_.begin(), queue_.end(), std::greater<>());
+  }
+
+  void put_in_queue(int v) {
+    queue_.push_back({cost_[v], v});
+    std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+  }
+
+  // A cost that falls is put into the queue; one that rises replaces its entry when that comes up.
+  void update_cost(int v) {
+    const double before = cost_[v];
+    cost_[v] = table_size(v);
+    if (cost_[v] < before) put_in_queue(v);
+  }
+
+  // The cheapest variable that waits, or -1.
+  int next_in_queue() {
+    while (!queue_.empty()) {
+      std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
+      const auto [cost, v] = queue_.back();
+      queue_.pop_back();
+      if (state_[v] != kWaiting || cost > cost_[v]) continue;
+      if (cost == cost_[v]) return v;
+      put_in_queue(v);
+    }
+    return -1;
   }
 
   // Order of elimination, by the graph alone: fills buckets_ with variables and scopes; returns how many were frozen.
   int plan(double max_table, double max_total, Random& random) {
-    using Entry = std::pair<double, int>;
-    std::priority_queue<Entry, std::vector<Entry>, std::greater<Entry>> queue;
     state_.assign(node_.size(), kWaiting);
     rank_.assign(node_.size(), -1);
     buckets_.clear();
     scopes_.clear();
-    for (int v = 0; v < static_cast<int>(node_.size()); ++v) queue.push({cost(v), v});
+    start_queue();
     int frozen = 0;
     total_ = 0;
-    while (!queue.empty()) {
-      const auto [c, v] = queue.top();
-      queue.pop();
-      if (state_[v] != kWaiting || c != cost(v)) continue;  // an entry from before a neighbour went
+    for (int v = next_in_queue(); v >= 0; v = next_in_queue()) {
+      const double c = cost_[v];
       if (c > max_table || (total_ + c > max_total && !neighbours_[v].empty())) {
         const int u = to_freeze(v, random);
         leave(u, kFrozen);
         ++frozen;
-        if (u != v) queue.push({c, v});
+        if (u != v) put_in_queue(v);
       } else {
         total_ += c;
         rank_[v] = static_cast<int>(buckets_.size());
@@ -202,7 +233,7 @@ class Elimination {
         leave(v, kEliminated);
         connect();
       }
-      for (int u : touched_) queue.push({cost(u), u});
+      for (int u : touched_) update_cost(u);
     }
     for (Bucket& b : buckets_) forget_frozen(b.scope);
     return frozen;
@@ -268,8 +299,8 @@ class Elimination {
     const Factor f{{scopes_.size(), 2}, tables_.size(), -1};
     scopes_.push_back(u);
     scopes_.push_back(v);
-    for (int x = 0; x < size(u); ++x)
-      for (int y = 0; y < size(v); ++y) tables_.push_back(scores_->table(slot, a[x], b[y]));
+    for (int x = 0; x < size_[u]; ++x)
+      for (int y = 0; y < size_[v]; ++y) tables_.push_back(scores_->table(slot, a[x], b[y]));
     hand_over(f);
   }
 
@@ -309,7 +340,7 @@ class Elimination {
       for (int k = f.scope.size; k-- > 0;) {
         const int u = scopes_[f.scope.begin + k];
         if (u == v) return s;
-        s *= size(u);
+        s *= size_[u];
       }
       return 0;
     };
@@ -318,18 +349,18 @@ class Elimination {
       const std::size_t block = filled;
       const int v = scopes_[scope.begin + d];
       step = step_of(v);
-      for (int a = 1; a < size(v); ++a)
+      for (int a = 1; a < size_[v]; ++a)
         for (std::size_t t = 0; t < block; ++t) index_[filled++] = index_[t] + a * step;
     }
     return own_step;
   }
 
   void eliminate(Bucket& bucket) {
-    const int v = bucket.variable, k = size(v);
+    const int v = bucket.variable, k = size_[v];
     const int* labels = candidates_->label.data() + candidates_->begin[node_[v]];
     std::size_t states = 1;
     for (int d = 0; d < bucket.scope.size; ++d)
-      states *= static_cast<std::size_t>(size(scopes_[bucket.scope.begin + d]));
+      states *= static_cast<std::size_t>(size_[scopes_[bucket.scope.begin + d]]);
     sum_.resize(states * k);
     index_.resize(states);
     for (int a = 0; a < k; ++a) std::fill_n(sum_.begin() + a * states, states, own_score(v, labels[a]));
@@ -363,7 +394,7 @@ class Elimination {
     std::size_t state = 0;
     for (int d = 0; d < bucket.scope.size; ++d) {
       const int u = scopes_[bucket.scope.begin + d];
-      state = state * static_cast<std::size_t>(size(u)) + choice_[u];
+      state = state * static_cast<std::size_t>(size_[u]) + choice_[u];
     }
     choice_[bucket.variable] = argmax_[bucket.argmax + state];
   }
