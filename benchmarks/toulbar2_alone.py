@@ -13,7 +13,7 @@ import time
 import numpy as np
 
 from neuralfactors.inference import read_uai
-from neuralfactors.inference.factor_graph import make_factor_graph
+from neuralfactors.inference.kernel import judge
 from neuralfactors.inference.local_problem import LocalProblem, split
 from neuralfactors.inference.toulbar2 import solve_by_toulbar2
 from neuralfactors.inference.validate import check_problem
@@ -32,10 +32,10 @@ def run(path: str, seconds: float) -> dict[str, object]:
     import pytoulbar2  # noqa: F401  its import is not part of the search
 
     *arrays, factors = read_uai(path)
-    graph = make_factor_graph(check_problem(*arrays), factors)
-    allowed = np.isfinite(graph.unary)
+    problem = check_problem(*arrays, factors=factors)
+    allowed = np.isfinite(problem.unary)
     start = time.perf_counter()
-    bound, parts = split(graph, allowed)
+    bound, parts = split(problem.tables(), allowed)
     labels, found, proved = allowed.argmax(axis=1), True, True
     for part in parts:
         answer = solve_by_toulbar2(part.problem, None, max(1.0, seconds - (time.perf_counter() - start)))
@@ -46,7 +46,7 @@ def run(path: str, seconds: float) -> dict[str, object]:
             labels[part.nodes] = part.labels(answer.values)
             proved &= answer.bound - part.problem.score(answer.values) <= 1.01 * rounding(part.problem)
     taken = time.perf_counter() - start
-    score = graph.score(labels) if found else -np.inf
+    score = judge(problem, labels)[0] if found else -np.inf
     return {
         "labels": labels.tolist() if found else None,
         "score": score,

@@ -12,10 +12,11 @@
 #include <thread>
 #include <vector>
 
+#include "core/factor_graph.hpp"
+#include "core/input.hpp"
 #include "core/interrupt.hpp"
 #include "core/options.hpp"
-#include "core/prepare.hpp"
-#include "core/statistics.hpp"
+#include "higher_order/solver.hpp"
 #include "solver.hpp"
 
 namespace neuralfactors {
@@ -31,6 +32,7 @@ struct Batch {
   const std::int64_t* init = nullptr;  // may be null
   int n_graphs = 0;
   int n_labels = 0;
+  std::vector<std::vector<Factor>> factors;  // by graph; empty if there are none
 
   Input<T> graph(int g) const {
     const std::size_t n_labels_ = n_labels;
@@ -40,7 +42,8 @@ struct Batch {
             node_ptr[g],
             static_cast<int>(node_ptr[g + 1] - node_ptr[g]),
             static_cast<int>(edge_ptr[g + 1] - edge_ptr[g]),
-            n_labels};
+            n_labels,
+            factors.empty() ? nullptr : &factors[g]};
   }
 };
 
@@ -134,7 +137,11 @@ class BatchSolver {
       try {
         stop.check();
         const std::int64_t* init = batch_.init ? batch_.init + batch_.node_ptr[g] : nullptr;
-        solver.solve(batch_.graph(g), init, options_, stop, outcome);
+        const Input<T> in = batch_.graph(g);
+        if (in.is_pairwise())
+          solver.solve(in, init, options_, stop, outcome);
+        else
+          FactorSolver(FactorGraph(in), options_, stop, outcome).solve(init);
         store(g, outcome);
       } catch (const Interrupted&) {
         return;
@@ -161,7 +168,7 @@ class BatchSolver {
       throw;
     } catch (const EdgeFault&) {
       return false;
-    } catch (const Statistics::Fault&) {
+    } catch (const ScoreFault&) {
       return false;
     } catch (const Unsuitable&) {
       return false;

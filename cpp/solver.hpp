@@ -5,12 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <type_traits>
 #include <vector>
 
 #include "core/deadline.hpp"
+#include "core/input.hpp"
 #include "core/interrupt.hpp"
 #include "core/options.hpp"
 #include "core/prepare.hpp"
@@ -25,15 +25,10 @@
 
 namespace neuralfactors {
 
-// The method cannot take this problem; the text says why.
-struct Unsuitable : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-
 template <class T>
 class Solver {
  public:
-  // init is (V) or null. Throws EdgeFault, Statistics::Fault, Unsuitable or Interrupted.
+  // init is (V) or null. Throws EdgeFault, ScoreFault, Unsuitable or Interrupted.
   void solve(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt, Outcome& out) {
     const Deadline deadline(options.time_limit);
     const bool simple = prepared_.link(in);
@@ -99,8 +94,7 @@ class Solver {
               "method 'maxflow' needs submodular tables (up to swapping the labels of some nodes), but these are not");
         return;
       case Method::exhaustive:
-        if (!can_exhaust(task.problem.graph->n_nodes, task.problem.n_labels))
-          throw Unsuitable("method 'exhaustive' takes at most 1e8 labellings, but this problem has more");
+        check_exhaustible(task.problem.graph->n_nodes, task.problem.n_labels);
         return solve_exhaustive(task, prepared_.problem);
     }
   }

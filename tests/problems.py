@@ -1,12 +1,15 @@
 """Random MAP problems and the slow, obvious answers that the solvers are compared with."""
 
 import itertools
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from hypothesis import strategies as st
 
+from neuralfactors.inference import exact
+from neuralfactors.inference.kernel import solve_in_kernel
 from neuralfactors.inference.local_problem import LocalProblem
+from neuralfactors.inference.validate import Options
 
 SLACK = 1e-9  # of the magnitude: what float64 sums may differ by when they are taken in another order
 
@@ -129,3 +132,15 @@ def random_local(seed, n_variables, max_size, n_tables, forbid=0.0, scale=1.0):
 
 def best_score(problem):
     return max(problem.score(np.array(y)) for y in itertools.product(*map(range, problem.sizes)))
+
+
+def leave_all_to_the_solver(monkeypatch, but_small_ones=False):
+    """Method "exact" with a poor start and no relaxation, and without elimination unless `but_small_ones`."""
+
+    def start(problem, options, init=None, n_threads=1):
+        found = solve_in_kernel(problem, Options("icm"), init, n_threads=n_threads)
+        return replace(found, reduced_costs=np.zeros(problem.unary.shape)) if options.reduced_costs else found
+
+    monkeypatch.setattr(exact, "solve_in_kernel", start)
+    if not but_small_ones:
+        monkeypatch.setattr(exact, "_MAX_ENTRIES", 0)

@@ -3,64 +3,65 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <limits>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <vector>
 
 #include "batch.hpp"
+#include "bindings/arrays.hpp"
 #include "bindings/python_signals.hpp"
+#include "core/factor_graph.hpp"
+#include "core/input.hpp"
 #include "core/options.hpp"
-#include "core/prepare.hpp"
-#include "core/statistics.hpp"
-#include "solver.hpp"
+#include "higher_order/solver.hpp"
 
 namespace nb = nanobind;
 
 namespace neuralfactors {
 
-void bind_higher_order(nb::module_& m);
+void bind_elimination(nb::module_& m);
 
 namespace {
-
-template <class T, int N>
-using Array = nb::ndarray<T, nb::numpy, nb::ndim<N>, nb::c_contig, nb::device::cpu>;
 
 // Called with seconds, score and bound; nobody looks at what it returns.
 using Callback = nb::typed<nb::callable, nb::object(double, double, double)>;
 
 Method method_of(const std::string& name) {
-  if (name == "auto") return Method::automatic;
-  if (name == "alpha-expansion") return Method::alpha_expansion;
-  if (name == "trws") return Method::trws;
-  if (name == "bp") return Method::bp;
-  if (name == "icm") return Method::icm;
-  if (name == "tree") return Method::tree;
-  if (name == "maxflow") return Method::maxflow;
-  if (name == "exhaustive") return Method::exhaustive;
-  throw nb::value_error("method is not one of the kernel's");
+  const auto* place = std::find(kMethodNames.begin(), kMethodNames.end(), name);
+  if (place == kMethodNames.end()) throw nb::value_error("method is not one of the kernel's");
+  return static_cast<Method>(place - kMethodNames.begin());
 }
 
-// Pointers must rise from 0 to the number of rows; everything that indexes with them relies on it.
-void check_pointers(const Array<const std::int64_t, 1>& ptr, std::size_t n_rows, const char* message) {
-  const std::size_t n = ptr.shape(0);
-  bool good = n > 0 && ptr(0) == 0 && ptr(n - 1) == static_cast<std::int64_t>(n_rows);
-  for (std::size_t g = 1; good && g < n; ++g)
-    good = ptr(g) >= ptr(g - 1) && ptr(g) - ptr(g - 1) <= std::numeric_limits<int>::max() / 2;
-  if (!good) throw nb::value_error(message);
+template <class T>
+std::string place(const ScoreFault& fault, const BatchError& error, const Batch<T>& batch) {
+  std::string indices;
+  const auto add = [&](std::int64_t index) {
+    indices = std::to_string(index) + (indices.empty() ? "" : ", ") + indices;
+  };
+  if (fault.where == ScoreFault::factor) {
+    const std::vector<Factor>& own = batch.factors[error.graph];
+    const auto f = std::find_if(own.begin(), own.end(), [&](const Factor& x) { return x.number == fault.item; });
+    for (int k = 0, rest = fault.index; k < f->order; ++k, rest /= batch.n_labels) add(rest % batch.n_labels);
+    return "factors[" + std::to_string(fault.item) + "][1][" + indices + "]";
+  }
+  add(fault.index % batch.n_labels);
+  if (fault.where == ScoreFault::interaction) add(fault.index / batch.n_labels);
+  const bool in_unary = fault.where == ScoreFault::unary;
+  add((in_unary ? batch.node_ptr : batch.edge_ptr)[error.graph] + fault.item);
+  return (in_unary ? "unary[" : "interaction[") + indices + "]";
 }
 
-std::string place(const Statistics::Fault& fault, std::int64_t first, int n_labels) {
-  const std::int64_t item = first + fault.item;
-  std::string where = "interaction[" + std::to_string(item) + ", " + std::to_string(fault.index / n_labels) + ", " +
-                      std::to_string(fault.index % n_labels) + "]";
-  if (fault.in_unary) where = "unary[" + std::to_string(item) + ", " + std::to_string(fault.index) + "]";
-  if (std::isfinite(fault.value)) return where + " is beyond 1e200, the largest size of a score";
-  return where + (std::isnan(fault.value) ? " is NaN" : " is +inf") +
+std::string complaint(double value) {
+  if (std::isfinite(value)) return " is beyond 1e200, the largest size of a score";
+  return std::string(std::isnan(value) ? " is NaN" : " is +inf") +
          ": scores must be finite, or -inf where a label is forbidden";
 }
 
@@ -76,79 +77,139 @@ template <class T>
                            std::to_string(batch.node_ptr[error.graph]) + " to " +
                            std::to_string(batch.node_ptr[error.graph + 1] - 1))
                               .c_str());
-  } catch (const Statistics::Fault& fault) {
-    const std::int64_t first = fault.in_unary ? batch.node_ptr[error.graph] : batch.edge_ptr[error.graph];
-    throw nb::value_error(place(fault, first, batch.n_labels).c_str());
+  } catch (const ScoreFault& fault) {
+    throw nb::value_error((place(fault, error, batch) + complaint(fault.value)).c_str());
   } catch (const Unsuitable& reason) {
     const std::string where = batch.n_graphs > 1 ? " (graph " + std::to_string(error.graph) + " of the batch)" : "";
     throw nb::value_error((reason.what() + where).c_str());
   }
 }
 
-template <class T>
-void solve_batch(const Array<const T, 2>& unary, const Array<const T, 3>& interaction,
-                 const Array<const std::int64_t, 2>& edges, const Array<const std::int64_t, 1>& node_ptr,
-                 const Array<const std::int64_t, 1>& edge_ptr, const std::string& method,
-                 const std::optional<Array<const std::int64_t, 1>>& init, double tol, int max_iter, std::uint64_t seed,
-                 double time_limit, const std::optional<Callback>& callback, int n_threads,
-                 const Array<std::int64_t, 1>& labels, const Array<double, 1>& score, const Array<double, 1>& bound,
-                 const Array<std::int8_t, 1>& status, const Array<std::int32_t, 1>& iterations,
-                 const std::optional<Array<double, 2>>& reduced_costs) {
-  const std::size_t n_nodes = unary.shape(0), n_labels = unary.shape(1), n_edges = edges.shape(0);
-  if (n_labels < 1 || n_labels > 46340) throw nb::value_error("unary needs between 1 and 46340 labels");
-  if (interaction.shape(0) != n_edges || interaction.shape(1) != n_labels || interaction.shape(2) != n_labels)
-    throw nb::value_error("interaction needs the shape (n_edges, n_labels, n_labels)");
-  if (edges.shape(1) != 2) throw nb::value_error("edges needs the shape (n_edges, 2)");
-  check_pointers(node_ptr, n_nodes, "node_ptr must rise from 0 to the number of rows of unary");
-  check_pointers(edge_ptr, n_edges, "edge_ptr must rise from 0 to the number of edges");
-  const std::size_t n_graphs = node_ptr.shape(0) - 1;
-  if (edge_ptr.shape(0) != n_graphs + 1) throw nb::value_error("edge_ptr needs as many entries as node_ptr");
-  if (labels.shape(0) != n_nodes || score.shape(0) != n_graphs || bound.shape(0) != n_graphs ||
-      status.shape(0) != n_graphs || iterations.shape(0) != n_graphs)
-    throw nb::value_error("labels needs an entry per node; score, bound, status and iterations one per graph");
-  if (reduced_costs && (reduced_costs->shape(0) != n_nodes || reduced_costs->shape(1) != n_labels))
-    throw nb::value_error("reduced_costs needs the shape of unary");
-  if (init) {
-    if (init->shape(0) != n_nodes) throw nb::value_error("init needs one entry per node");
-    for (std::size_t i = 0; i < n_nodes; ++i)
-      if ((*init)(i) < 0 || (*init)(i) >= static_cast<std::int64_t>(n_labels))
-        throw nb::value_error("init is out of range");
-  }
-  Options options;
-  options.method = method_of(method);
-  options.tolerance = tol;
-  options.max_iterations = max_iter;
-  options.seed = seed;
-  options.reduced_costs = reduced_costs.has_value();
-  options.time_limit = time_limit;
-  options.progress = callback.has_value();
-  const Batch<T> batch{unary.data(),
-                       interaction.data(),
-                       edges.data(),
-                       node_ptr.data(),
-                       edge_ptr.data(),
-                       init ? init->data() : nullptr,
-                       static_cast<int>(n_graphs),
-                       static_cast<int>(n_labels)};
-  const BatchOutcome out{labels.data(), score.data(),      bound.data(),
-                         status.data(), iterations.data(), reduced_costs ? reduced_costs->data() : nullptr};
-  PythonSignals signals(callback);
-  try {
-    nb::gil_scoped_release release;
-    BatchSolver<T>(batch, options, out).run(n_threads, signals);
-  } catch (const BatchError& error) {
-    explain(error, batch);
-  }
+void check_labels(const Integers& labels, std::size_t n_nodes, std::size_t n_labels, const std::string& name) {
+  if (labels.shape(0) != n_nodes) throw nb::value_error((name + " needs one entry per node").c_str());
+  for (std::size_t i = 0; i < n_nodes; ++i)
+    if (labels(i) < 0 || labels(i) >= static_cast<std::int64_t>(n_labels))
+      throw nb::value_error((name + " is out of range").c_str());
 }
 
+// A batch of graphs in the caller's arrays, which it keeps alive.
 template <class T>
-void bind_solve_batch(nb::module_& m, const char* name) {
-  m.def(name, &solve_batch<T>, nb::arg("unary").noconvert(), nb::arg("interaction").noconvert(),
-        nb::arg("edges").noconvert(), nb::arg("node_ptr").noconvert(), nb::arg("edge_ptr").noconvert(),
-        nb::arg("method"), nb::arg("init").noconvert().none(), nb::arg("tol"), nb::arg("max_iter"), nb::arg("seed"),
-        nb::arg("time_limit"), nb::arg("callback").none(), nb::arg("n_threads"), nb::arg("labels").noconvert(),
-        nb::arg("score").noconvert(), nb::arg("bound").noconvert(), nb::arg("status").noconvert(),
-        nb::arg("iterations").noconvert(), nb::arg("reduced_costs").noconvert().none());
+class Graphs {
+ public:
+  Graphs(const Array<const T, 2>& unary, const Array<const T, 3>& interaction,
+         const Array<const std::int64_t, 2>& edges, const Integers& node_ptr, const Integers& edge_ptr,
+         const Integers& factor_ptr, const Integers& factor_nodes, const Array<const double, 1>& factor_tables)
+      : unary_(unary),
+        interaction_(interaction),
+        edges_(edges),
+        node_ptr_(node_ptr),
+        edge_ptr_(edge_ptr),
+        factor_nodes_(factor_nodes),
+        factor_tables_(factor_tables),
+        n_nodes_(unary.shape(0)),
+        n_labels_(unary.shape(1)) {
+    check();
+    batch_ = {unary.data(), interaction.data(),         edges.data(), node_ptr.data(), edge_ptr.data(), nullptr,
+              n_graphs(),   static_cast<int>(n_labels_), {}};
+    take_factors(factor_ptr);
+  }
+
+  void solve(const std::string& method, double tol, std::uint64_t seed, int max_iter, double time_limit,
+             const std::optional<Integers>& init, int n_threads, const std::optional<Callback>& callback,
+             const Array<std::int64_t, 1>& labels, const Array<double, 1>& score, const Array<double, 1>& bound,
+             const Array<std::int8_t, 1>& status, const Array<std::int32_t, 1>& iterations,
+             const std::optional<Array<double, 2>>& reduced_costs) {
+    const std::size_t n = node_ptr_.shape(0) - 1;
+    if (labels.shape(0) != n_nodes_ || score.shape(0) != n || bound.shape(0) != n || status.shape(0) != n ||
+        iterations.shape(0) != n)
+      throw nb::value_error("labels needs an entry per node; score, bound, status and iterations one per graph");
+    if (reduced_costs && (reduced_costs->shape(0) != n_nodes_ || reduced_costs->shape(1) != n_labels_))
+      throw nb::value_error("reduced_costs needs the shape of unary");
+    if (init) check_labels(*init, n_nodes_, n_labels_, "init");
+    Batch<T> batch = batch_;
+    batch.init = init ? init->data() : nullptr;
+    const Options options{method_of(method),   tol, max_iter, seed, reduced_costs.has_value(), time_limit,
+                          callback.has_value()};
+    const BatchOutcome out{labels.data(), score.data(),      bound.data(),
+                           status.data(), iterations.data(), reduced_costs ? reduced_costs->data() : nullptr};
+    PythonSignals signals(callback);
+    try {
+      nb::gil_scoped_release release;
+      BatchSolver<T>(batch, options, out).run(n_threads, signals);
+    } catch (const BatchError& error) {
+      explain(error, batch);
+    }
+  }
+
+  std::tuple<double, double, int> judge(const Integers& labels, double bound, double tol) const {
+    if (n_graphs() != 1) throw nb::value_error("one graph is judged at a time");
+    check_labels(labels, n_nodes_, n_labels_, "labels");
+    Outcome out;
+    out.labels.assign(labels.data(), labels.data() + n_nodes_);
+    out.bound = bound;
+    try {
+      const double rounding = neuralfactors::judge(FactorGraph(batch_.graph(0)), tol, out).rounding;
+      return {out.score, rounding, static_cast<int>(out.status)};
+    } catch (...) {
+      explain(BatchError{0, std::current_exception()}, batch_);
+    }
+  }
+
+ private:
+  Array<const T, 2> unary_;
+  Array<const T, 3> interaction_;
+  Array<const std::int64_t, 2> edges_;
+  Integers node_ptr_, edge_ptr_, factor_nodes_;
+  Array<const double, 1> factor_tables_;
+  std::size_t n_nodes_, n_labels_;
+  Batch<T> batch_;
+
+  int n_graphs() const { return static_cast<int>(node_ptr_.shape(0)) - 1; }
+
+  void check() const {
+    const std::size_t n_edges = edges_.shape(0);
+    if (n_labels_ < 1 || n_labels_ > 46340) throw nb::value_error("unary needs between 1 and 46340 labels");
+    if (interaction_.shape(0) != n_edges || interaction_.shape(1) != n_labels_ || interaction_.shape(2) != n_labels_)
+      throw nb::value_error("interaction needs the shape (n_edges, n_labels, n_labels)");
+    if (edges_.shape(1) != 2) throw nb::value_error("edges needs the shape (n_edges, 2)");
+    check_pointers(node_ptr_, n_nodes_, "node_ptr must rise from 0 to the number of rows of unary");
+    check_pointers(edge_ptr_, n_edges, "edge_ptr must rise from 0 to the number of edges");
+    if (edge_ptr_.shape(0) != node_ptr_.shape(0)) throw nb::value_error("edge_ptr needs as many entries as node_ptr");
+  }
+
+  void take_factors(const Integers& ptr) {
+    if (factor_nodes_.shape(0) > 0) batch_.factors.resize(n_graphs());
+    const auto use = [&](int k, const std::int64_t* nodes, int order, const double* table) {
+      const std::int64_t *first = node_ptr_.data(), *last = first + node_ptr_.shape(0);
+      const auto graph_of = [&](std::int64_t node) { return std::upper_bound(first, last, node) - first - 1; };
+      const auto graph = graph_of(nodes[0]);
+      if (!std::all_of(nodes, nodes + order, [&](std::int64_t node) { return graph_of(node) == graph; }))
+        throw nb::value_error("the nodes of a factor belong to several graphs");
+      batch_.factors[graph].push_back({k, order, nodes, table});
+    };
+    for_each_table(
+        ptr, factor_nodes_, factor_tables_, static_cast<std::int64_t>(n_nodes_),
+        [&](std::int64_t) { return n_labels_; }, use);
+  }
+};
+
+template <class T>
+void bind_graphs(nb::module_& m, const char* name) {
+  using Integers2 = Array<const std::int64_t, 2>;
+  using Doubles = Array<const double, 1>;
+  nb::class_<Graphs<T>>(m, name)
+      .def(nb::init<const Array<const T, 2>&, const Array<const T, 3>&, const Integers2&, const Integers&,
+                    const Integers&, const Integers&, const Integers&, const Doubles&>(),
+           nb::arg("unary").noconvert(), nb::arg("interaction").noconvert(), nb::arg("edges").noconvert(),
+           nb::arg("node_ptr").noconvert(), nb::arg("edge_ptr").noconvert(), nb::arg("factor_ptr").noconvert(),
+           nb::arg("factor_nodes").noconvert(), nb::arg("factor_tables").noconvert())
+      .def("solve", &Graphs<T>::solve, nb::arg("method"), nb::arg("tol"), nb::arg("seed"), nb::arg("max_iter"),
+           nb::arg("time_limit"), nb::arg("init").noconvert().none(), nb::arg("n_threads"), nb::arg("callback").none(),
+           nb::arg("labels").noconvert(), nb::arg("score").noconvert(), nb::arg("bound").noconvert(),
+           nb::arg("status").noconvert(), nb::arg("iterations").noconvert(),
+           nb::arg("reduced_costs").noconvert().none(), "Fills the arrays of results, the GIL being released.")
+      .def("judge", &Graphs<T>::judge, nb::arg("labels").noconvert(), nb::arg("bound"), nb::arg("tol"),
+           "Score of a labelling of one graph, the rounding of that score, and the status that a bound proves.");
 }
 
 }  // namespace
@@ -156,7 +217,7 @@ void bind_solve_batch(nb::module_& m, const char* name) {
 
 NB_MODULE(_kernels, m) {
   m.doc() = "MAP inference kernels; neuralfactors.inference is the way to call them.";
-  neuralfactors::bind_solve_batch<float>(m, "solve_batch_float32");
-  neuralfactors::bind_solve_batch<double>(m, "solve_batch_float64");
-  neuralfactors::bind_higher_order(m);
+  neuralfactors::bind_graphs<float>(m, "GraphsFloat32");
+  neuralfactors::bind_graphs<double>(m, "GraphsFloat64");
+  neuralfactors::bind_elimination(m);
 }

@@ -3,24 +3,45 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
+
+#include "core/input.hpp"
 
 namespace neuralfactors {
 
-// The scores as the caller holds them, -inf = forbidden; nothing is owned, nothing is copied. A pairwise edge is a
-// factor of order 2. The nodes of one factor are distinct.
-struct FactorGraph {
-  int n_nodes = 0;
-  int n_labels = 0;
-  const double* unary = nullptr;      // (V, L)
+// All in double precision, -inf = forbidden. Edges are factors of order 2, self-loops of order 1, and the nodes of one
+// factor are distinct.
+class FactorGraph {
+ public:
+  int n_nodes;
+  int n_labels;
   std::vector<int> begin = {0};       // (F + 1); the nodes of factor f are nodes[begin[f]] .. nodes[begin[f + 1] - 1]
   std::vector<int> nodes;             // axis k of a table is the label of the factor's k-th node
   std::vector<const double*> tables;  // (F); table f has L ** order(f) entries, C order
 
+  // Throws EdgeFault or ScoreFault. Tables of factors stay with the caller.
+  template <class T>
+  explicit FactorGraph(const Input<T>& in) : n_nodes(in.n_nodes), n_labels(in.n_labels) {
+    const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
+    unary_.assign(in.unary, in.unary + static_cast<std::size_t>(n_nodes) * n_labels);
+    interaction_.assign(in.interaction, in.interaction + in.n_edges * size);
+    for (int i = 0; i < n_nodes; ++i) check(row(i), n_labels, ScoreFault::unary, i);
+    for (int e = 0; e < in.n_edges; ++e) check(interaction_.data() + e * size, size, ScoreFault::interaction, e);
+    add_edges(in);
+    if (in.is_pairwise()) return;
+    for (const Factor& f : *in.factors) {
+      add(f.nodes, f.order, in.first_node, f.table);
+      check(f.table, table_size(n_factors() - 1), ScoreFault::factor, f.number);
+    }
+  }
+  FactorGraph(const FactorGraph&) = delete;  // `tables` point into the graph itself
+  FactorGraph& operator=(const FactorGraph&) = delete;
+
   int n_factors() const { return static_cast<int>(tables.size()); }
   int order(int factor) const { return begin[factor + 1] - begin[factor]; }
   const int* nodes_of(int factor) const { return nodes.data() + begin[factor]; }
-  const double* row(int node) const { return unary + static_cast<std::size_t>(node) * n_labels; }
+  const double* row(int node) const { return unary_.data() + static_cast<std::size_t>(node) * n_labels; }
 
   std::size_t table_size(int factor) const {
     std::size_t size = 1;
@@ -41,6 +62,43 @@ struct FactorGraph {
     for (int i = 0; i < n_nodes; ++i) total += row(i)[y[i]];
     for (int f = 0; f < n_factors(); ++f) total += tables[f][entry(f, y)];
     return static_cast<double>(total);
+  }
+
+ private:
+  std::vector<double> unary_;        // (V, L)
+  std::vector<double> interaction_;  // (E, L, L)
+  std::vector<double> diagonals_;    // (loops, L)
+
+  static void check(const double* values, std::size_t count, ScoreFault::Where where, int item) {
+    for (std::size_t k = 0; k < count; ++k)
+      if (!ScoreFault::is_score(values[k])) throw ScoreFault{where, item, static_cast<int>(k), values[k]};
+  }
+
+  void add(const std::int64_t* first, int n, std::int64_t first_node, const double* table) {
+    for (int k = 0; k < n; ++k) nodes.push_back(static_cast<int>(first[k] - first_node));
+    begin.push_back(static_cast<int>(nodes.size()));
+    tables.push_back(table);
+  }
+
+  // Edges between two nodes, then self-loops, of which the diagonal counts.
+  template <class T>
+  void add_edges(const Input<T>& in) {
+    const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
+    std::vector<int> loops;
+    for (int e = 0; e < in.n_edges; ++e) {
+      const std::int64_t* ends = in.edges + 2 * static_cast<std::size_t>(e);
+      for (int k = 0; k < 2; ++k)
+        if (ends[k] < in.first_node || ends[k] >= in.first_node + n_nodes) throw EdgeFault{e};
+      if (ends[0] == ends[1])
+        loops.push_back(e);
+      else
+        add(ends, 2, in.first_node, interaction_.data() + e * size);
+    }
+    diagonals_.reserve(loops.size() * n_labels);  // `tables` point into it
+    for (int e : loops) {
+      for (int a = 0; a < n_labels; ++a) diagonals_.push_back(interaction_[e * size + a * (n_labels + 1)]);
+      add(in.edges + 2 * static_cast<std::size_t>(e), 1, in.first_node, &*(diagonals_.end() - n_labels));
+    }
   }
 };
 

@@ -1,13 +1,22 @@
 // What is asked of a solver and what comes back.
 #pragma once
 
+#include <array>
+#include <cmath>
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <vector>
 
 namespace neuralfactors {
 
 enum class Method { automatic, alpha_expansion, trws, bp, icm, tree, maxflow, exhaustive };
+constexpr std::array kMethodNames{"auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exhaustive"};
+
+// The method cannot take this problem; the text says why.
+struct Unsuitable : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
 
 enum class Status : std::int8_t {
   optimal,      // proved: no labelling scores more than the rounding of scores allows
@@ -16,6 +25,11 @@ enum class Status : std::int8_t {
   infeasible,   // proved: every labelling is forbidden
   unresolved,   // no allowed labelling was found, nor a proof that there is none
 };
+
+inline void check_exhaustible(int n_nodes, int n_labels) {
+  if (std::pow(n_labels, n_nodes) > 1e8)
+    throw Unsuitable("method 'exhaustive' takes at most 1e8 labellings, but this problem has more");
+}
 
 struct Options {
   Method method = Method::automatic;

@@ -10,27 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/input.hpp"
 #include "core/problem.hpp"
 #include "core/statistics.hpp"
 
 namespace neuralfactors {
-
-// One graph of a batch; edges hold node numbers of the whole batch.
-template <class T>
-struct Input {
-  const T* unary = nullptr;             // (V, L)
-  const T* interaction = nullptr;       // (E, L, L)
-  const std::int64_t* edges = nullptr;  // (E, 2)
-  std::int64_t first_node = 0;
-  int n_nodes = 0;
-  int n_edges = 0;
-  int n_labels = 0;
-};
-
-// An edge whose ends are not both nodes of its graph.
-struct EdgeFault {
-  int edge;
-};
 
 template <class T>
 class Prepared {
@@ -48,7 +32,7 @@ class Prepared {
     return simple_ = is_simple();
   }
 
-  // Call link() first. Throws Statistics::Fault, with the place in the caller's arrays.
+  // Call link() first. Throws ScoreFault, with the place in the caller's arrays.
   void build(const Input<T>& in) {
     problem = {&graph_, in.n_labels, in.unary, in.interaction};
     if (!simple_) {

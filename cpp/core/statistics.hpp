@@ -8,6 +8,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "core/input.hpp"
 #include "core/problem.hpp"
 #include "messages/message_kernels.hpp"
 
@@ -36,16 +37,6 @@ struct Statistics {
     return size > 64 * (table_max[edge] - table_min[edge]) || size > 1e15 || (size < 1e-15 && size > 0);
   }
 
-  static constexpr double kLargest = 1e200;  // sums of larger scores could overflow
-
-  // Entry `index` of row or table `item` is no score: NaN, +inf or beyond kLargest.
-  struct Fault {
-    bool in_unary;
-    int item;
-    int index;
-    double value;
-  };
-
   template <class T>
   void look(const Problem<T>& p) {
     const int n = p.graph->n_nodes, m = p.graph->n_edges, n_labels = p.n_labels;
@@ -53,12 +44,12 @@ struct Statistics {
     for (auto* v : {&row_max, &row_min}) v->resize(n);
     for (auto* v : {&table_max, &table_min}) v->resize(m);
     for (int i = 0; i < n; ++i) {
-      const Extent x = extent(p.row(i), n_labels, true, i);
+      const Extent x = extent(p.row(i), n_labels, ScoreFault::unary, i);
       row_max[i] = x.max;
       row_min[i] = x.min;
     }
     for (int e = 0; e < m; ++e) {
-      const Extent x = extent(p.table(e), static_cast<std::size_t>(n_labels) * n_labels, false, e);
+      const Extent x = extent(p.table(e), static_cast<std::size_t>(n_labels) * n_labels, ScoreFault::interaction, e);
       table_max[e] = x.max;
       table_min[e] = x.min;
     }
@@ -87,7 +78,7 @@ struct Statistics {
   };
 
   template <class T>
-  Extent extent(const T* values, std::size_t count, bool in_unary, int item) {
+  Extent extent(const T* values, std::size_t count, ScoreFault::Where where, int item) {
     Extent x{0, 0};
     bool plain = false;
     if constexpr (std::is_same_v<T, float>) {
@@ -95,11 +86,11 @@ struct Statistics {
       x = {s.min, s.max};
       plain = std::isfinite(s.sum);
     }
-    return plain ? x : careful(values, count, in_unary, item);
+    return plain ? x : careful(values, count, where, item);
   }
 
   template <class T>
-  Extent careful(const T* values, std::size_t count, bool in_unary, int item) {
+  Extent careful(const T* values, std::size_t count, ScoreFault::Where where, int item) {
     Extent x{std::numeric_limits<double>::infinity(), -std::numeric_limits<double>::infinity()};
     for (std::size_t k = 0; k < count; ++k) {
       const double v = values[k];
@@ -107,7 +98,7 @@ struct Statistics {
         forbidden = true;
         continue;
       }
-      if (!(std::abs(v) <= kLargest)) throw Fault{in_unary, item, static_cast<int>(k), v};
+      if (!ScoreFault::is_score(v)) throw ScoreFault{where, item, static_cast<int>(k), v};
       x.min = std::min(x.min, v);
       x.max = std::max(x.max, v);
     }

@@ -38,7 +38,7 @@ struct Model {
   std::vector<int> arcs;       // (A)
 
   explicit Model(const FactorGraph& graph) : n_nodes(graph.n_nodes), n_labels(graph.n_labels) {
-    unary.assign(graph.unary, graph.unary + static_cast<std::size_t>(n_nodes) * n_labels);
+    unary.assign(graph.row(0), graph.row(n_nodes));
     merge(graph);
     link();
     normalise();

@@ -1,14 +1,15 @@
-// MAP inference with factors of any order: the methods by name, one entry function.
+// One problem with factors of any order: the method asked for, the verdict.
 #pragma once
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/deadline.hpp"
 #include "core/factor_graph.hpp"
 #include "core/interrupt.hpp"
 #include "core/options.hpp"
@@ -22,33 +23,11 @@
 
 namespace neuralfactors {
 
-enum class HigherOrderMethod { kTrws, kBp, kIcm, kExhaustive };
-
-struct HigherOrderOptions {
-  int max_iter = 0;   // 0: the method's own budget
-  double tol = 1e-4;  // of the gap between bound and score, relative to the regret of the labelling
-  double max_seconds = std::numeric_limits<double>::infinity();  // message passing begins no sweep after this time
-  const int* init = nullptr;                                     // (V) or none; no method ends below it
-  bool reduced_costs = false;
-};
-
-struct HigherOrderResult {
-  std::vector<int> labels;  // (V)
-  double score = 0;         // -inf: no allowed labelling was found
-  double bound = 0;         // no labelling scores more; -inf: it is proved that every one is forbidden
-  Status status = Status::approximate;
-  int iterations = 0;
-  std::vector<double> reduced_costs;  // (V, L), trws only
-};
-
 namespace higher_order {
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// The caller's labelling, or else the best label of each node by itself.
-inline std::vector<int> start(const Model& model, const int* init) {
-  if (init != nullptr) return std::vector<int>(init, init + model.n_nodes);
-  std::vector<int> labels;
+// `labels` if there are any, or else the best label of each node by itself.
+inline std::vector<int> start(const Model& model, std::vector<int> labels) {
+  if (!labels.empty()) return labels;
   for (int i = 0; i < model.n_nodes; ++i) {
     const double* row = model.row(i);
     labels.push_back(static_cast<int>(std::max_element(row, row + model.n_labels) - row));
@@ -59,7 +38,7 @@ inline std::vector<int> start(const Model& model, const int* init) {
 // The best labelling met so far, each one polished by ICM before it is compared.
 class Incumbent {
  public:
-  Incumbent(const Model& model, const int* init, Interrupt& interrupt)
+  Incumbent(const Model& model, const std::vector<int>& init, Interrupt& interrupt)
       : labels(start(model, init)), score(model.score(labels.data())), model_(model), interrupt_(interrupt) {
     offer(labels);
   }
@@ -96,111 +75,146 @@ class Stall {
   std::vector<double> history_;
 };
 
-// How long message passing may go on.
-class Budget {
- public:
-  Budget(const HigherOrderOptions& options, int own_sweeps)
-      : sweeps_(options.max_iter > 0 ? options.max_iter : own_sweeps), seconds_(options.max_seconds) {}
+}  // namespace higher_order
 
-  bool allows(int sweep) const {
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-    return sweep < sweeps_ && spent.count() < seconds_;
+// Score of the labelling by the caller's own tables, and what its bound proves.
+inline Yardstick judge(const FactorGraph& graph, double tolerance, Outcome& out) {
+  constexpr double kNone = -std::numeric_limits<double>::infinity();
+  out.score = graph.score(out.labels.data());
+  out.bound = std::max(out.bound, out.score);
+  Yardstick yardstick;
+  if (out.score > kNone) {
+    yardstick.measure(graph, out.labels.data());
+    out.status = yardstick.judge(out.bound - out.score, tolerance);
+  } else {
+    out.status = out.bound == kNone ? Status::infeasible : Status::unresolved;
+  }
+  return yardstick;
+}
+
+// One problem with factors of any order, from the graph to an outcome.
+class FactorSolver {
+ public:
+  FactorSolver(const FactorGraph& graph, const Options& options, Interrupt& interrupt, Outcome& out)
+      : graph_(graph), options_(options), interrupt_(interrupt), out_(out), deadline_(options.time_limit) {}
+
+  // init is (V) or null. Throws Unsuitable or Interrupted. The bound is that of the final messages for trws and auto,
+  // the score itself for exhaustive, otherwise the sum of the maxima of rows and tables.
+  void solve(const std::int64_t* init) {
+    out_ = Outcome{};
+    if (init) out_.labels.assign(init, init + graph_.n_nodes);
+    dispatch();
+    if (out_.labels.empty()) out_.labels.assign(graph_.n_nodes, 0);
+    judge(graph_, options_.tolerance, out_);
+    if (options_.progress) interrupt_.improved(out_.score, out_.bound);
   }
 
  private:
-  int sweeps_;
-  double seconds_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
+  using Model = higher_order::Model;
+  static constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-inline void run_trws(Model& model, const HigherOrderOptions& options, HigherOrderResult& result, Interrupt& interrupt) {
-  const NodeOrder order(model);
-  const Budget budget(options, 500);
-  Incumbent best(model, options.init, interrupt);
-  const bool exact_costs = options.reduced_costs && order.acyclic;
-  if (best.score >= model.least_allowed() && !exact_costs) model.clip(-best.score);
-  Srmp srmp(model, order);
-  Stall stalled;
-  while (budget.allows(result.iterations)) {
-    const double bound = srmp.sweep(interrupt);
-    ++result.iterations;
-    best.offer(srmp.labels);
-    const double gap = bound - best.score;
+  const FactorGraph& graph_;
+  const Options& options_;
+  Interrupt& interrupt_;
+  Outcome& out_;
+  const Deadline deadline_;
+
+  void dispatch() {
+    switch (options_.method) {
+      case Method::automatic:
+        return run_auto();
+      case Method::trws:
+        return run_trws();
+      case Method::bp:
+        return run_bp();
+      case Method::icm:
+        return run_icm();
+      case Method::exhaustive:
+        check_exhaustible(graph_.n_nodes, graph_.n_labels);
+        out_.labels = higher_order::exhaustive(graph_, interrupt_);
+        out_.bound = -kInfinity;
+        return;
+      default:
+        throw Unsuitable("method '" + std::string(kMethodNames[static_cast<std::size_t>(options_.method)]) +
+                         "' takes no factors; those that do are auto, trws, bp, icm, exact, exhaustive");
+    }
+  }
+
+  // The relaxation and, where that leaves a gap, max-product from its labelling.
+  void run_auto() {
+    run_trws();
+    if (out_.labels.empty()) return;
+    judge(graph_, options_.tolerance, out_);
+    const bool settled = out_.status == Status::optimal || out_.status == Status::infeasible;
+    if (!settled && !deadline_.passed()) run_bp();
+  }
+
+  int budget(int own) const { return options_.max_iterations > 0 ? options_.max_iterations : own; }
+
+  // The bound that the model gives by itself; returns whether there is anything to look for.
+  bool begin(const Model& model) {
+    if (options_.reduced_costs && out_.reduced_costs.empty()) out_.reduced_costs.assign(model.unary.size(), 0.0);
+    out_.bound = std::min(out_.bound, model.infeasible ? -kInfinity : model.offset);
+    return !model.infeasible;
+  }
+
+  void run_trws() {
+    Model model(graph_);
+    if (!begin(model)) return;
+    const higher_order::NodeOrder order(model);
+    higher_order::Incumbent best(model, out_.labels, interrupt_);
+    const bool exact_costs = options_.reduced_costs && order.acyclic;
+    if (best.score >= model.least_allowed() && !exact_costs) model.clip(-best.score);
+    higher_order::Srmp srmp(model, order);
+    iterate(srmp, model, best);
+    out_.labels = best.labels;
+    if (exact_costs) {
+      higher_order::MaxProduct exact(model, order);
+      exact.sweep(interrupt_);
+      exact.reduced_costs(out_.reduced_costs.data(), interrupt_);
+    } else if (options_.reduced_costs) {
+      srmp.reduced_costs(out_.reduced_costs.data(), interrupt_);
+    }
+    const double bound = srmp.bound(interrupt_);
+    out_.bound = bound < model.least_allowed() ? -kInfinity : bound + model.offset;
+  }
+
+  // Sweeps until the gap is closed, the bound stalls or proves that every labelling is forbidden.
+  void iterate(higher_order::Srmp& srmp, const Model& model, higher_order::Incumbent& best) {
+    higher_order::Stall stalled;
     const double rounding = 1e-14 * (model.range + model.penalty);
-    if (gap <= std::max(-options.tol * best.score, rounding) || bound < model.least_allowed()) break;
-    if (stalled(bound, std::min(gap, model.range))) break;
+    while (out_.iterations < budget(500) && !deadline_.passed()) {
+      const double bound = srmp.sweep(interrupt_);
+      ++out_.iterations;
+      best.offer(srmp.labels);
+      const double gap = bound - best.score;
+      if (gap <= std::max(-options_.tolerance * best.score, rounding) || bound < model.least_allowed()) break;
+      if (stalled(bound, std::min(gap, model.range))) break;
+    }
   }
-  result.labels = best.labels;
-  if (exact_costs) {
-    MaxProduct exact(model, order);
-    exact.sweep(interrupt);
-    exact.reduced_costs(result.reduced_costs.data(), interrupt);
-  } else if (options.reduced_costs) {
-    srmp.reduced_costs(result.reduced_costs.data(), interrupt);
+
+  void run_bp() {
+    const Model model(graph_);
+    if (!begin(model)) return;
+    const higher_order::NodeOrder order(model);
+    higher_order::MaxProduct bp(model, order);
+    higher_order::Incumbent best(model, out_.labels, interrupt_);
+    const double still = 1e-9 * model.range / std::max(1, model.n_nodes + model.n_factors());
+    double change = kInfinity;
+    for (int sweep = 0; sweep < budget(100) && !deadline_.passed() && change > still; ++sweep) {
+      change = bp.sweep(interrupt_);
+      ++out_.iterations;
+      best.offer(bp.labels);
+    }
+    out_.labels = best.labels;
   }
-  const double bound = srmp.bound(interrupt);
-  result.bound = bound < model.least_allowed() ? -kInfinity : bound + model.offset;
-}
 
-inline void run_bp(const Model& model, const HigherOrderOptions& options, HigherOrderResult& result,
-                   Interrupt& interrupt) {
-  const NodeOrder order(model);
-  const Budget budget(options, 100);
-  MaxProduct bp(model, order);
-  Incumbent best(model, options.init, interrupt);
-  const double still = 1e-9 * model.range / std::max(1, model.n_nodes + model.n_factors());
-  double change = kInfinity;
-  while (budget.allows(result.iterations) && change > still) {
-    change = bp.sweep(interrupt);
-    ++result.iterations;
-    best.offer(bp.labels);
+  void run_icm() {
+    const Model model(graph_);
+    if (!begin(model)) return;
+    out_.labels = higher_order::start(model, out_.labels);
+    out_.iterations = icm(model, out_.labels, budget(std::numeric_limits<int>::max()), interrupt_);
   }
-  result.labels = best.labels;
-}
-
-inline void run_icm(const Model& model, const HigherOrderOptions& options, HigherOrderResult& result,
-                    Interrupt& interrupt) {
-  result.labels = start(model, options.init);
-  const int max_iter = options.max_iter > 0 ? options.max_iter : std::numeric_limits<int>::max();
-  result.iterations = icm(model, result.labels, max_iter, interrupt);
-}
-
-inline void run_method(Model& model, HigherOrderMethod method, const HigherOrderOptions& options,
-                       HigherOrderResult& result, Interrupt& interrupt) {
-  result.bound = model.infeasible ? -kInfinity : model.offset;
-  if (options.reduced_costs) result.reduced_costs.assign(model.unary.size(), 0.0);
-  if (model.infeasible) return;
-  if (method == HigherOrderMethod::kTrws) return run_trws(model, options, result, interrupt);
-  if (method == HigherOrderMethod::kBp) return run_bp(model, options, result, interrupt);
-  run_icm(model, options, result, interrupt);
-}
-
-}  // namespace higher_order
-
-// Labels, their score by the caller's own tables, and a bound: from the final messages for trws, the score itself for
-// exhaustive, otherwise the sum of the maxima of rows and tables.
-inline HigherOrderResult solve_higher_order(const FactorGraph& graph, HigherOrderMethod method,
-                                            const HigherOrderOptions& options, Interrupt& interrupt) {
-  using higher_order::kInfinity;
-  HigherOrderResult result;
-  if (method == HigherOrderMethod::kExhaustive) {
-    result.labels = higher_order::exhaustive(graph, interrupt);
-    result.bound = -kInfinity;
-  } else {
-    higher_order::Model model(graph);
-    higher_order::run_method(model, method, options, result, interrupt);
-  }
-  if (result.labels.empty()) result.labels.assign(graph.n_nodes, 0);
-  result.score = graph.score(result.labels.data());
-  result.bound = std::max(result.bound, result.score);
-  if (result.score == -kInfinity) {
-    result.status = result.bound == -kInfinity ? Status::infeasible : Status::unresolved;
-    return result;
-  }
-  Yardstick yardstick;
-  yardstick.measure(graph, result.labels.data());
-  result.status = yardstick.judge(result.bound - result.score, options.tol);
-  return result;
-}
+};
 
 }  // namespace neuralfactors

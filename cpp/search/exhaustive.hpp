@@ -1,17 +1,12 @@
 // Method `exhaustive`: every labelling is tried. Slow, obvious, never optimised: the oracle of the tests.
 #pragma once
 
-#include <cmath>
 #include <vector>
 
 #include "core/problem.hpp"
 #include "core/task.hpp"
 
 namespace neuralfactors {
-
-constexpr double kMaxLabellings = 1e8;
-
-inline bool can_exhaust(int n_nodes, int n_labels) { return std::pow(n_labels, n_nodes) <= kMaxLabellings; }
 
 // Of `problem`, in which forbidden entries are -inf.
 template <class T>

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from problems import best_score, random_graph, random_local
+from problems import best_score, leave_all_to_the_solver, random_graph, random_local
 
 from neuralfactors.inference import exact
 from neuralfactors.inference.exact import solve_exact
-from neuralfactors.inference.factor_graph import make_factor_graph
 from neuralfactors.inference.general_solvers import SOLVERS, run_solver
+from neuralfactors.inference.kernel import judge
 from neuralfactors.inference.local_problem import LocalProblem
 from neuralfactors.inference.validate import check_problem
 
@@ -60,15 +60,15 @@ def test_the_failure_of_a_process_is_told():
 
 @pytest.mark.parametrize("seed", range(50))
 def test_solvers_agree_on_mid_size_problems(seed, monkeypatch):
-    monkeypatch.setattr(exact, "_MAX_ENTRIES", 0)  # nothing is left to elimination
+    leave_all_to_the_solver(monkeypatch)
     monkeypatch.setattr(exact, "run_solver", lambda name, *arguments: SOLVERS[name](*arguments))  # in this process
     unary, tables, edges = random_graph(seed, n_nodes=14 + seed % 5, n_labels=2 + seed % 3, n_edges=30)
     factors = [((0, 1, 2), np.random.default_rng(seed).normal(size=(unary.shape[1],) * 3))] if seed % 2 else []
-    problem = check_problem(unary, tables, edges)
-    by_toulbar2, by_highs = (solve_exact(problem, factors, solver=name) for name in ("toulbar2", "highs"))
+    problem = check_problem(unary, tables, edges, factors=factors)
+    by_toulbar2, by_highs = (solve_exact(problem, solver=name)[0] for name in ("toulbar2", "highs"))
     assert by_toulbar2.status == "optimal"
     assert by_highs.status in ("optimal", "within_tol")  # it keeps to tolerances of its own
     assert by_toulbar2.score == pytest.approx(by_highs.score, abs=1e-8)
     for r in (by_toulbar2, by_highs):
         assert 0 <= r.gap < 1e-5
-        assert r.score == pytest.approx(make_factor_graph(problem, factors).score(r.labels), abs=1e-12)
+        assert r.score == pytest.approx(judge(problem, r.labels)[0], abs=1e-12)

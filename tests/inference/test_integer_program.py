@@ -5,8 +5,7 @@ import pytest
 from problems import random_graph
 from scipy.optimize import linprog
 
-from neuralfactors.inference.factor_graph import make_factor_graph
-from neuralfactors.inference.higher_order import solve_factor_graph
+from neuralfactors.inference import solve
 from neuralfactors.inference.integer_program import make_program
 from neuralfactors.inference.local_problem import split
 from neuralfactors.inference.validate import check_problem
@@ -14,12 +13,12 @@ from neuralfactors.inference.validate import check_problem
 
 @pytest.mark.parametrize("seed", range(5))
 def test_dual_bound_is_that_of_the_relaxation(seed):
-    graph = make_factor_graph(check_problem(*random_graph(seed, n_nodes=10, n_labels=3, n_edges=14)))
-    _, parts = split(graph, np.ones(graph.unary.shape, bool))
+    arrays = random_graph(seed, n_nodes=10, n_labels=3, n_edges=14)
+    _, parts = split(check_problem(*arrays).tables(), np.ones(arrays[0].shape, bool))
     relaxed = 0.0
     for part in parts:
         program = make_program(part.problem)
         found = linprog(-program.gains, A_eq=program.matrix, b_eq=program.right, bounds=(0, 1))
         relaxed += program.offset - found.fun
-    bound = solve_factor_graph(graph, "trws", tol=0, max_iter=2000).bound
+    bound = solve(*arrays, [([0], np.zeros(3))], method="trws", tol=0, max_iter=2000).bound
     assert relaxed - 1e-9 <= bound <= relaxed + 1  # of some 50: message passing may stop a little short of it

@@ -180,14 +180,19 @@ def test_kernel_checks_what_it_is_given():
         "edges": EDGES,
         "node_ptr": np.array([0, 3]),
         "edge_ptr": np.array([0, 2]),
+        "factor_ptr": np.zeros(1, np.int64),
+        "factor_nodes": np.zeros(0, np.int64),
+        "factor_tables": np.zeros(0),
+    }
+    call = {
         "method": "auto",
-        "init": None,
         "tol": 1e-4,
-        "max_iter": 0,
         "seed": 0,
+        "max_iter": 0,
         "time_limit": np.inf,
-        "callback": None,
+        "init": None,
         "n_threads": 1,
+        "callback": None,
         "labels": np.zeros(3, np.int64),
         "score": np.zeros(1),
         "bound": np.zeros(1),
@@ -195,12 +200,17 @@ def test_kernel_checks_what_it_is_given():
         "iterations": np.zeros(1, np.int32),
         "reduced_costs": None,
     }
-    _kernels.solve_batch_float64(**good)
+    graphs = _kernels.GraphsFloat64(**good)
+    graphs.solve(**call)
     for name, value in {
         "interaction": np.zeros((2, 2, 3)),
         "edges": np.zeros((2, 3), np.int64),
         "node_ptr": np.array([0, 2]),
         "edge_ptr": np.array([1, 2]),
+    }.items():
+        with pytest.raises(ValueError, match=r"\w+"):
+            _kernels.GraphsFloat64(**{**good, name: value})
+    for name, value in {
         "labels": np.zeros(2, np.int64),
         "score": np.zeros(2),
         "method": "magic",
@@ -208,15 +218,18 @@ def test_kernel_checks_what_it_is_given():
         "reduced_costs": np.zeros((3, 3)),
     }.items():
         with pytest.raises(ValueError, match=r"\w+"):
-            _kernels.solve_batch_float64(**{**good, name: value})
+            graphs.solve(**{**call, name: value})
+    with pytest.raises(ValueError, match="labels is out of range"):
+        graphs.judge(np.array([0, 1, 2]), np.inf, 0.0)
     for name, value in {
         "unary": UNARY.astype(np.float32),
         "interaction": np.asfortranarray(np.zeros((2, 2, 2))),
         "edges": EDGES.astype(np.int32),
-        "labels": np.zeros(3, np.int32),
     }.items():
         with pytest.raises(TypeError):
-            _kernels.solve_batch_float64(**{**good, name: value})
+            _kernels.GraphsFloat64(**{**good, name: value})
+    with pytest.raises(TypeError):
+        graphs.solve(**{**call, "labels": np.zeros(3, np.int32)})
 
 
 def test_numpy_scalars_are_numbers():

@@ -12,7 +12,7 @@ from neuralfactors.segmentation import Segmenter, evaluate
 from neuralfactors.segmentation.samples import to_samples
 from neuralfactors.vision import FeatureSettings
 
-WORK = {"networks": (FactorModel, "forward"), "solves": (kernel._kernels, "solve_batch_float32")}
+WORK = {"networks": (FactorModel, "forward"), "solves": (kernel._kernels, "GraphsFloat32")}
 
 
 def test_figures_are_those_of_painted_pixels(small_model, held_graphs):

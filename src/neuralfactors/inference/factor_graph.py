@@ -1,105 +1,73 @@
-"""Problems with factors of any order as plain Python data, checked once."""
+"""Factors over any number of nodes, checked once and packed as the kernels take them."""
 
-import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neuralfactors.inference import _kernels
-from neuralfactors.inference.result import Status
-from neuralfactors.inference.validate import Problem
-
-Factor = tuple[tuple[int, ...], NDArray[np.float64]]  # nodes, table of shape (L,) * len(nodes)
-_LARGEST = 1e200  # sums of larger scores could overflow
+Factor = tuple[tuple[int, ...], NDArray[np.float64]]  # nodes, table with an axis for each of them
 
 
 @dataclass(frozen=True)
-class FactorGraph:
-    """Scores of the labellings of one graph: unary[i, yᵢ] for each node, table[y of its nodes] for each factor."""
+class Factors:
+    """Tables one after the other, table k over the nodes nodes[ptr[k]] to nodes[ptr[k + 1] - 1]."""
 
-    unary: NDArray[np.float64]  # (V, L)
-    factors: list[Factor]  # of distinct nodes; the edges of the problem come first
+    ptr: NDArray[np.int64] = field(default_factory=lambda: np.zeros(1, np.int64))  # (F + 1,)
+    nodes: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
+    tables: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
 
-    def score(self, y: NDArray[np.int64]) -> float:
-        """Compatibility g(x, y); -inf if `y` uses a forbidden entry."""
-        nodes = self.unary[np.arange(len(y)), y]
-        return math.fsum([*nodes, *(table[tuple(y[list(scope)])] for scope, table in self.factors)])
+    @classmethod
+    def pack(cls, factors: Sequence[Factor]) -> Self:
+        """The factors of a list."""
+        return cls(
+            ptr=np.cumsum([0, *(len(scope) for scope, _ in factors)], dtype=np.int64),
+            nodes=np.array([node for scope, _ in factors for node in scope], np.int64),
+            tables=np.concatenate([np.zeros(0), *(table.ravel() for _, table in factors)]),
+        )
 
-    @cached_property
-    def arrays(self) -> tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """What the kernels take: unary scores, first nodes of the factors, nodes and tables, one after the other."""
-        ptr = np.cumsum([0, *(len(scope) for scope, _ in self.factors)], dtype=np.int64)
-        nodes = np.array([node for scope, _ in self.factors for node in scope], np.int64)
-        return self.unary, ptr, nodes, np.concatenate([np.zeros(0), *(table.ravel() for _, table in self.factors)])
-
-    def rounding(self, y: NDArray[np.int64]) -> float:
-        """What rounding may change in the score of an allowed labelling; see `Result.status`."""
-        rounding: float = _kernels.measure_labelling(*self.arrays, y)[1]
-        return rounding
-
-    def status(self, y: NDArray[np.int64], gap: float, tol: float) -> Status:
-        """What a gap between bound and score proves of an allowed labelling."""
-        regret, rounding = _kernels.measure_labelling(*self.arrays, y)
-        if gap <= rounding:
-            return "optimal"
-        return "within_tol" if gap <= tol * regret else "approximate"
+    def unpack(self, sizes: Sequence[int]) -> Iterator[Factor]:
+        """The factors one by one, node i having sizes[i] labels."""
+        used = 0
+        for begin, end in zip(self.ptr[:-1], self.ptr[1:], strict=True):
+            scope = tuple(self.nodes[begin:end].tolist())
+            shape = tuple(sizes[i] for i in scope)
+            stop = used + int(np.prod(shape))
+            yield scope, self.tables[used:stop].reshape(shape)
+            used = stop
 
 
-def split_factors(
-    factors: Sequence[tuple[ArrayLike, ArrayLike]], node_ptr: NDArray[np.int64]
-) -> list[list[tuple[ArrayLike, ArrayLike]]]:
-    """The factors of each graph of a batch, with its own node numbers."""
-    parts: list[list[tuple[ArrayLike, ArrayLike]]] = [[] for _ in node_ptr[1:]]
-    for k, (nodes, table) in enumerate(factors):
-        numbers = np.atleast_1d(nodes)
-        graphs = np.searchsorted(node_ptr, numbers, side="right") - 1 if numbers.dtype.kind in "iu" else numbers
-        if graphs.dtype.kind != "i" or graphs.size == 0 or graphs.min() < 0 or graphs.max() >= len(parts):
-            raise ValueError(f"the nodes of factor {k} must be integers from 0 to {node_ptr[-1] - 1}, got {nodes!r}")
-        if graphs.min() < graphs.max():
-            raise ValueError(f"the nodes of factor {k} belong to several graphs, from {graphs.min()} to {graphs.max()}")
-        parts[graphs[0]].append((numbers - node_ptr[graphs[0]], table))
-    return parts
+NO_FACTORS = Factors()
 
 
-def make_factor_graph(problem: Problem, factors: Sequence[tuple[ArrayLike, ArrayLike]] = ()) -> FactorGraph:
-    """Nodes and edges of a problem of one graph together with further factors, all in float64."""
-    _check_scores(problem.unary, "unary")
-    _check_scores(problem.interaction, "interaction")
-    _check_edges(problem)
-    unary, tables = problem.unary.astype(np.float64), problem.interaction.astype(np.float64)
-    pairs = [((int(i), int(j)), table) for (i, j), table in zip(problem.edges, tables, strict=True)]
-    loops = [((i,), np.diagonal(table).copy()) for (i, j), table in pairs if i == j]
-    edges: list[Factor] = [(scope, table) for scope, table in pairs if scope[0] != scope[1]]
-    others = [_check_factor(k, factor, problem) for k, factor in enumerate(_check_list(factors))]
-    return FactorGraph(unary, [*edges, *loops, *others])
+def check_factors(factors: Any, n_labels: int, node_ptr: NDArray[np.int64]) -> Factors:
+    """The caller's list of factors, each over nodes of one graph; scores are left to the kernels to look at."""
+    if not isinstance(factors, (list, tuple)):
+        raise ValueError(f"factors must be a list of pairs (nodes, table), got {type(factors).__name__}")
+    if not factors:
+        return NO_FACTORS
+    return Factors.pack([_check_factor(k, pair, n_labels, node_ptr) for k, pair in enumerate(factors)])
 
 
-def _check_list(factors: Sequence[tuple[ArrayLike, ArrayLike]]) -> list[tuple[ArrayLike, ArrayLike]]:
-    pairs = list(factors)
-    for k, pair in enumerate(pairs):
-        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-            raise ValueError(f"factors[{k}] must be a pair (nodes, table), got {type(pair).__name__}")
-    return pairs
-
-
-def _check_factor(k: int, factor: tuple[ArrayLike, ArrayLike], problem: Problem) -> Factor:
-    nodes = np.asarray(factor[0])
+def _check_factor(k: int, pair: Any, n_labels: int, node_ptr: NDArray[np.int64]) -> Factor:
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+        raise ValueError(f"factors[{k}] must be a pair (nodes, table), got {type(pair).__name__}")
+    nodes = np.asarray(pair[0])
     if nodes.ndim != 1 or nodes.size == 0 or nodes.dtype.kind not in "iu":
         raise ValueError(
             f"factors[{k}] needs a vector of integers, at least one, as its nodes, "
             f"got the shape {nodes.shape} and type {nodes.dtype}"
         )
-    wrong = nodes[(nodes < 0) | (nodes >= problem.n_nodes)]
+    wrong = nodes[(nodes < 0) | (nodes >= node_ptr[-1])]
     if len(wrong):
-        raise ValueError(f"factors[{k}] has node {wrong[0]}, but the nodes are numbered 0 to {problem.n_nodes - 1}")
+        raise ValueError(f"factors[{k}] has node {wrong[0]}, but the nodes are numbered 0 to {node_ptr[-1] - 1}")
     if len(np.unique(nodes)) < len(nodes):
         raise ValueError(f"factors[{k}] needs distinct nodes, got {nodes.tolist()}")
-    table = _check_table(k, factor[1], (problem.n_labels,) * len(nodes))
-    return tuple(int(node) for node in nodes), table
+    graphs = np.searchsorted(node_ptr, nodes, side="right") - 1
+    if graphs.min() < graphs.max():
+        raise ValueError(f"factors[{k}] has nodes of several graphs, from {graphs.min()} to {graphs.max()}")
+    return tuple(nodes.tolist()), _check_table(k, pair[1], (n_labels,) * len(nodes))
 
 
 def _check_table(k: int, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
@@ -111,25 +79,4 @@ def _check_table(k: int, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[n
         raise ValueError(f"the table of factors[{k}] must have the shape {shape}, one axis a node, got {table.shape}")
     if table.dtype not in (np.float32, np.float64):
         raise ValueError(f"the table of factors[{k}] must be of type float32 or float64, got {table.dtype}")
-    _check_scores(table, f"factors[{k}][1]")
     return np.ascontiguousarray(table, np.float64)
-
-
-def _check_scores(values: NDArray[Any], name: str) -> None:
-    bad = ~(values < np.float64(_LARGEST)) | ((values < np.float64(-_LARGEST)) & (values != -np.inf))
-    if not bad.any():
-        return
-    place = tuple(int(k) for k in np.argwhere(bad)[0])
-    value = values[place]
-    what = "NaN" if np.isnan(value) else "+inf" if value == np.inf else f"{value}, beyond ±{_LARGEST:g}"
-    where = ", ".join(map(str, place))
-    raise ValueError(f"{name}[{where}] is {what}: scores must be finite, or -inf where a label is forbidden")
-
-
-def _check_edges(problem: Problem) -> None:
-    wrong = np.flatnonzero(((problem.edges < 0) | (problem.edges >= problem.n_nodes)).any(axis=1))
-    if len(wrong):
-        i, j = problem.edges[wrong[0]]
-        raise ValueError(
-            f"edges[{wrong[0]}] is ({i}, {j}), but the nodes of its graph are numbered 0 to {problem.n_nodes - 1}"
-        )

@@ -9,7 +9,6 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +36,7 @@ def run_solver(name: str, problem: LocalProblem, start: NDArray[np.int64] | None
     """What a solver finds within `seconds`, given the allowed labelling `start`, if there is one."""
     with tempfile.TemporaryDirectory() as folder:
         files = [str(Path(folder) / "problem.npz"), str(Path(folder) / "answer.npz")]
-        np.savez(files[0], **_pack(problem), start=[] if start is None else start, seconds=seconds)
+        np.savez(files[0], *problem.packed(), start=[] if start is None else start, seconds=seconds)
         command = [sys.executable, "-c", f"from {__name__} import main; main()", name, *files]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         patience = None if np.isinf(seconds) else seconds + _GRACE
@@ -57,26 +56,7 @@ def main() -> None:
     name, problem_file, answer_file = sys.argv[1:]
     with np.load(problem_file) as data:
         start = data["start"].astype(np.int64) if data["start"].size else None
-        answer = SOLVERS[name](_unpack(data), start, float(data["seconds"]))
+        problem = LocalProblem.unpack(*(data[f"arr_{k}"] for k in range(4)))  # as savez calls them
+        answer = SOLVERS[name](problem, start, float(data["seconds"]))
     values = np.zeros(0, np.int64) if answer.values is None else answer.values
     np.savez(answer_file, found=answer.values is not None, values=values, bound=answer.bound)
-
-
-def _pack(problem: LocalProblem) -> dict[str, Any]:
-    return {
-        "sizes": np.array(problem.sizes, np.int64),
-        "orders": np.array([len(scope) for scope, _ in problem.tables], np.int64),
-        "scopes": np.array([v for scope, _ in problem.tables for v in scope], np.int64),
-        "scores": np.concatenate([table.ravel() for _, table in problem.tables]),
-    }
-
-
-def _unpack(data: "np.lib.npyio.NpzFile") -> LocalProblem:
-    sizes = data["sizes"].tolist()
-    ends = np.cumsum(data["orders"])[:-1]
-    scopes = [tuple(int(v) for v in scope) for scope in np.split(data["scopes"], ends)]
-    shapes = [tuple(sizes[v] for v in scope) for scope in scopes]
-    parts = np.split(data["scores"], np.cumsum([np.prod(shape) for shape in shapes])[:-1])
-    return LocalProblem(
-        sizes, [(scope, p.reshape(shape)) for scope, p, shape in zip(scopes, parts, shapes, strict=True)]
-    )

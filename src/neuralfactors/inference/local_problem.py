@@ -1,12 +1,15 @@
 """What is left of a factor graph when labels are removed: independent problems, each with its own sets of values."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from neuralfactors.inference.factor_graph import Factor, FactorGraph
+from neuralfactors.inference import _kernels
+from neuralfactors.inference.factor_graph import Factor, Factors
 
 
 @dataclass
@@ -15,6 +18,17 @@ class LocalProblem:
 
     sizes: list[int]
     tables: list[Factor] = field(default_factory=list)  # of variables in place of nodes
+
+    def packed(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Numbers of values, and the tables one after the other with their variables; see `Factors`."""
+        tables = Factors.pack(self.tables)
+        return np.array(self.sizes, np.int64), tables.ptr, tables.nodes, tables.tables
+
+    @classmethod
+    def unpack(cls, sizes: ArrayLike, *tables: Any) -> Self:
+        """What `packed` was made of."""
+        own = np.asarray(sizes).tolist()
+        return cls(own, list(Factors(*tables).unpack(own)))
 
     def score(self, y: NDArray[np.int64]) -> float:
         """Sum of the entries that the values `y` select."""
@@ -47,8 +61,17 @@ class Part:
         return np.array(places, np.int64)
 
 
-def split(graph: FactorGraph, allowed: NDArray[np.bool_]) -> tuple[float, list[Part]]:
-    """The score of the nodes with one label left, and the connected components of the others.
+def eliminate(problem: LocalProblem, max_entries: float) -> NDArray[np.int64] | None:
+    """The best values, by elimination in an order that is found greedily, or None if a table had > `max_entries`.
+
+    Some labelling of score -inf where all are forbidden.
+    """
+    values = np.zeros(len(problem.sizes), np.int64)
+    return values if _kernels.eliminate(*problem.packed(), max_entries, values) else None
+
+
+def split(tables: Sequence[Factor], allowed: NDArray[np.bool_]) -> tuple[float, list[Part]]:
+    """The score of the nodes with one label left, and the connected components of the others, given all tables.
 
     The best score of a labelling that uses only `allowed` (V, L) labels is the sum of the former and of the best scores
     of the components. A node without any allowed label makes all of it -inf.
@@ -56,11 +79,10 @@ def split(graph: FactorGraph, allowed: NDArray[np.bool_]) -> tuple[float, list[P
     domains = [np.flatnonzero(row) for row in allowed]
     if any(len(domain) == 0 for domain in domains):
         return -np.inf, []
-    rows: list[Factor] = [((i,), row) for i, row in enumerate(graph.unary)]
-    tables = [_condition(factor, domains) for factor in [*rows, *graph.factors]]
-    constant = sum(float(table) for scope, table in tables if not scope)
+    conditioned = [_condition(factor, domains) for factor in tables]
+    constant = sum(float(table) for scope, table in conditioned if not scope)
     free = np.flatnonzero([len(domain) > 1 for domain in domains])
-    component = _components(len(graph.unary), [scope for scope, _ in tables])
+    component = _components(len(allowed), [scope for scope, _ in conditioned])
     members: dict[int, list[int]] = {}
     for i in free.tolist():
         members.setdefault(int(component[i]), []).append(i)
@@ -69,7 +91,7 @@ def split(graph: FactorGraph, allowed: NDArray[np.bool_]) -> tuple[float, list[P
         for c, nodes in members.items()
     }
     local = {i: v for nodes in members.values() for v, i in enumerate(nodes)}
-    for scope, table in tables:
+    for scope, table in conditioned:
         if scope:
             parts[int(component[scope[0]])].problem.tables.append((tuple(local[i] for i in scope), table))
     return constant, list(parts.values())

@@ -2,21 +2,17 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.inference import validate
 from neuralfactors.inference.exact import solve_exact
-from neuralfactors.inference.factor_graph import split_factors
-from neuralfactors.inference.higher_order import solve_factors
 from neuralfactors.inference.kernel import solve_in_kernel
 from neuralfactors.inference.result import BatchResult, Result
-from neuralfactors.inference.validate import RandomState
+from neuralfactors.inference.validate import METHODS, Options, Problem, RandomState
 
-METHODS = ("auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exact", "exhaustive")
-_WITH_REDUCED_COSTS = ("auto", "trws", "tree")
+__all__ = ["METHODS", "solve", "solve_batch", "solve_problem"]
 
 
 def solve(
@@ -92,16 +88,9 @@ def solve(
     >>> r.labels, r.score, r.bound, r.status
     (array([1, 1, 1]), 4.0, 4.0, 'optimal')
     """
-    began = time.monotonic()
-    problem = validate.check_problem(unary, interaction, edges)
-    options = _options(method, tol, random_state, max_iter, time_limit, reduced_costs)
-    start = validate.check_init(init, problem)
-    if _in_kernel(method, validate.check_factors(factors)):
-        return solve_in_kernel(problem, start, n_threads=1, callback=callback, **options)[0]
-    result = _solve_graph(problem, factors, start, options)
-    if callback is not None:
-        callback(time.monotonic() - began, result.score, result.bound)
-    return result
+    problem = validate.check_problem(unary, interaction, edges, factors=factors)
+    options = validate.check_options(method, tol, random_state, max_iter, time_limit, reduced_costs)
+    return solve_problem(problem, options, validate.check_init(init, problem), callback=callback)[0]
 
 
 def solve_batch(
@@ -136,8 +125,7 @@ def solve_batch(
     time_limit : float, optional
         As in `solve`, for each graph.
     n_threads : int, optional
-        Default: as many as this process may use. Graphs with factors, and those of method "exact", are solved one
-        after the other.
+        Default: as many as this process may use.
 
     Returns
     -------
@@ -152,56 +140,25 @@ def solve_batch(
     >>> solve_batch(unary, tables, np.array([[0, 1], [2, 3]]), node_ptr=[0, 2, 4], edge_ptr=[0, 1, 2]).labels
     array([1, 1, 0, 0])
     """
-    problem = validate.check_problem(unary, interaction, edges, np.asarray(node_ptr), np.asarray(edge_ptr))
-    if len(problem.node_ptr) != len(problem.edge_ptr):
-        raise ValueError(
-            f"node_ptr and edge_ptr must have the same length, got {len(problem.node_ptr)} and {len(problem.edge_ptr)}"
-        )
-    options = _options(method, tol, random_state, max_iter, time_limit, reduced_costs)
-    start, threads = validate.check_init(init, problem), validate.check_threads(n_threads)
-    if _in_kernel(method, validate.check_factors(factors)):
-        return solve_in_kernel(problem, start, n_threads=threads, **options)
-    parts = split_factors(factors, problem.node_ptr)
-    results = []
-    for g, own in enumerate(parts):
-        here = None if start is None else start[problem.node_ptr[g] : problem.node_ptr[g + 1]]
-        results.append(_solve_graph(problem.graph(g), own, here, options))
-    return BatchResult.join(results, problem.node_ptr)
+    problem = validate.check_problem(unary, interaction, edges, np.asarray(node_ptr), np.asarray(edge_ptr), factors)
+    options = validate.check_options(method, tol, random_state, max_iter, time_limit, reduced_costs)
+    threads = validate.check_threads(n_threads)
+    return solve_problem(problem, options, validate.check_init(init, problem), n_threads=threads)
 
 
-def _in_kernel(method: str, factors: Sequence[object]) -> bool:
-    return method != "exact" and not factors
-
-
-def _solve_graph(
-    problem: validate.Problem,
-    factors: Sequence[tuple[ArrayLike, ArrayLike]],
-    init: NDArray[np.int64] | None,
-    options: dict[str, Any],
-) -> Result:
-    """The result for one graph, with factors or by method "exact"."""
-    if options["method"] == "exact":
-        return solve_exact(problem, factors, init=init, tol=options["tol"], time_limit=options["time_limit"])
-    return solve_factors(problem, factors, init=init, **options)
-
-
-def _options(
-    method: str,
-    tol: float,
-    random_state: RandomState,
-    max_iter: int | None,
-    time_limit: float | None,
-    reduced_costs: bool,
-) -> dict[str, Any]:
-    if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
-    if reduced_costs and method not in _WITH_REDUCED_COSTS:
-        raise ValueError(f"reduced_costs need method {', '.join(_WITH_REDUCED_COSTS)}, got {method!r}")
-    return {
-        "method": method,
-        "tol": validate.check_tol(tol),
-        "seed": validate.check_seed(random_state),
-        "max_iter": validate.check_max_iter(max_iter),
-        "time_limit": validate.check_time_limit(time_limit, method),
-        "reduced_costs": bool(reduced_costs),
-    }
+def solve_problem(
+    problem: Problem,
+    options: Options,
+    init: NDArray[np.int64] | None = None,
+    *,
+    n_threads: int = 1,
+    callback: Callable[[float, float, float], object] | None = None,
+) -> BatchResult:
+    """The same for a problem and options that need no further check: what training calls again and again."""
+    if options.method != "exact":
+        return solve_in_kernel(problem, options, init, n_threads=n_threads, callback=callback)
+    began = time.monotonic()
+    results = solve_exact(problem, init, tol=options.tol, time_limit=options.time_limit, n_threads=n_threads)
+    if callback is not None:
+        callback(time.monotonic() - began, results.score[0], results.bound[0])
+    return results

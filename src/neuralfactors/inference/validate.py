@@ -2,13 +2,17 @@
 
 import math
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from neuralfactors.inference.factor_graph import NO_FACTORS, Factor, Factors, check_factors
+
+METHODS = ("auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exact", "exhaustive")
+WITH_REDUCED_COSTS = ("auto", "trws", "tree")
 RUN_TO_THE_END = ("tree", "maxflow", "exhaustive")  # methods whose work is not done in steps
 Scores = NDArray[Any]  # of type float32 or float64
 RandomState = int | np.random.Generator | np.random.RandomState | None
@@ -24,6 +28,8 @@ class Problem:
     node_ptr: NDArray[np.int64]  # (G + 1,)
     edge_ptr: NDArray[np.int64]  # (G + 1,)
 
+    factors: Factors = NO_FACTORS
+
     @property
     def n_nodes(self) -> int:
         """Number of nodes of all graphs."""
@@ -36,12 +42,35 @@ class Problem:
 
     def graph(self, g: int) -> "Problem":
         """Graph `g` alone."""
-        (first, end), (begin, stop) = self.node_ptr[g : g + 2], self.edge_ptr[g : g + 2]
-        edges = self.edges[begin:stop]
-        if ((edges < first) | (edges >= end)).any():
-            raise ValueError(f"edges of graph {g} must join nodes {first} to {end - 1}, its own")
+        (first, end), (begin, stop) = self.node_ptr[g : g + 2].tolist(), self.edge_ptr[g : g + 2].tolist()
+        edges = self.edges[begin:stop] - first
+        own = [(tuple(i - first for i in nodes), t) for nodes, t in self._factors() if first <= nodes[0] < end]
         one = np.array([0, end - first]), np.array([0, stop - begin])
-        return Problem(self.unary[first:end], self.interaction[begin:stop], edges - first, *one)
+        return Problem(self.unary[first:end], self.interaction[begin:stop], edges, *one, Factors.pack(own))
+
+    def tables(self) -> list[Factor]:
+        """Rows, edges, self-loops and factors, in this order, as factors in float64 over distinct nodes."""
+        unary, interaction = self.unary.astype(np.float64), self.interaction.astype(np.float64)
+        rows: list[Factor] = [((i,), row) for i, row in enumerate(unary)]
+        ends = self.edges.tolist()
+        pairs: list[Factor] = [((i, j), t) for (i, j), t in zip(ends, interaction, strict=True) if i != j]
+        loops: list[Factor] = [((i,), np.diagonal(t)) for (i, j), t in zip(ends, interaction, strict=True) if i == j]
+        return [*rows, *pairs, *loops, *self._factors()]
+
+    def _factors(self) -> Iterator[Factor]:
+        return self.factors.unpack([self.n_labels] * self.n_nodes)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a method; 0 iterations stand for its own budget."""
+
+    method: str = "auto"
+    tol: float = 1e-4
+    seed: int = 0
+    max_iter: int = 0
+    time_limit: float = math.inf
+    reduced_costs: bool = False
 
 
 def check_problem(
@@ -50,6 +79,7 @@ def check_problem(
     edges: ArrayLike,
     node_ptr: ArrayLike | None = None,
     edge_ptr: ArrayLike | None = None,
+    factors: Any = (),
 ) -> Problem:
     """A `Problem` from the caller's arrays, which are not copied if they are C-contiguous and of one float type."""
     u, p = _scores(unary, "unary"), _scores(interaction, "interaction")
@@ -63,12 +93,41 @@ def check_problem(
         expected = (len(e), n_labels, n_labels)
         raise ValueError(f"interaction must have the shape (n_edges, n_labels, n_labels) = {expected}, got {p.shape}")
     dtype = np.result_type(u, p)
-    return Problem(
+    nodes = _pointers(node_ptr, len(u), "node_ptr", "nodes")
+    problem = Problem(
         unary=np.ascontiguousarray(u, dtype),
         interaction=np.ascontiguousarray(p, dtype),
         edges=e,
-        node_ptr=_pointers(node_ptr, len(u), "node_ptr", "nodes"),
+        node_ptr=nodes,
         edge_ptr=_pointers(edge_ptr, len(e), "edge_ptr", "edges"),
+        factors=check_factors(factors, n_labels, nodes),
+    )
+    if len(problem.node_ptr) != len(problem.edge_ptr):
+        lengths = f"{len(problem.node_ptr)} and {len(problem.edge_ptr)}"
+        raise ValueError(f"node_ptr and edge_ptr must have the same length, got {lengths}")
+    return problem
+
+
+def check_options(
+    method: str = "auto",
+    tol: float = 1e-4,
+    random_state: RandomState = 0,
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    reduced_costs: bool = False,
+) -> Options:
+    """`Options` from the caller's arguments."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if reduced_costs and method not in WITH_REDUCED_COSTS:
+        raise ValueError(f"reduced_costs need method {', '.join(WITH_REDUCED_COSTS)}, got {method!r}")
+    return Options(
+        method=method,
+        tol=_tol(tol),
+        seed=_seed(random_state),
+        max_iter=0 if max_iter is None else _count(max_iter, "max_iter"),
+        time_limit=_time_limit(time_limit, method),
+        reduced_costs=bool(reduced_costs),
     )
 
 
@@ -90,29 +149,13 @@ def check_init(init: ArrayLike | None, problem: Problem) -> NDArray[np.int64] | 
     return np.ascontiguousarray(labels, np.int64)
 
 
-def check_factors(factors: Any) -> Sequence[tuple[ArrayLike, ArrayLike]]:
-    """A list of factors, whose nodes and tables are still to be checked."""
-    if not isinstance(factors, (list, tuple)):
-        raise ValueError(f"factors must be a list of pairs (nodes, table), got {type(factors).__name__}")
-    return factors
-
-
-def check_tol(tol: float) -> float:
-    """A tolerance: a finite number, at least 0."""
+def _tol(tol: float) -> float:
     if not isinstance(tol, (int, float, np.floating, np.integer)) or not math.isfinite(tol) or tol < 0:
         raise ValueError(f"tol must be a finite number, at least 0, got {tol!r}")
     return float(tol)
 
 
-def check_max_iter(max_iter: int | None) -> int:
-    """A number of iterations; 0 stands for the method's own budget."""
-    if max_iter is None:
-        return 0
-    return _count(max_iter, "max_iter")
-
-
-def check_time_limit(time_limit: float | None, method: str) -> float:
-    """Seconds; infinity stands for no limit."""
+def _time_limit(time_limit: float | None, method: str) -> float:
     if time_limit is None:
         return math.inf
     if method in RUN_TO_THE_END:
@@ -129,8 +172,7 @@ def check_threads(n_threads: int | None) -> int:
     return _count(n_threads, "n_threads")
 
 
-def check_seed(random_state: RandomState) -> int:
-    """A seed for the kernels, fresh each time for None."""
+def _seed(random_state: RandomState) -> int:
     if isinstance(random_state, np.random.Generator):
         return int(random_state.integers(2**63))
     if isinstance(random_state, np.random.RandomState):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
-from neuralfactors.inference import solve_batch
+from neuralfactors.inference.factor_graph import Factors
+from neuralfactors.inference.solve import solve_problem
+from neuralfactors.inference.validate import Problem, check_options, check_threads
 from neuralfactors.potentials import Potentials
 
 
@@ -30,28 +32,6 @@ class Decoded:
     def gap(self) -> NDArray[np.float64]:
         """How far the score may be from the maximum, (G,)."""
         return np.maximum(self.bound - self.score, 0.0)
-
-
-class Arrays(NamedTuple):
-    """Potentials of a batch as inference takes them."""
-
-    unary: NDArray[Any]  # (V, L)
-    interaction: NDArray[Any]  # (E, L, L), or (E, L, ..., L) with Q label axes
-    edges: NDArray[np.int64]  # (E, Q)
-    node_ptr: NDArray[np.int64]  # (G + 1,)
-    edge_ptr: NDArray[np.int64]  # (G + 1,)
-
-    def problem(self) -> dict[str, Any]:
-        """Arguments of `solve_batch`, to which interactions of higher order are a list of factors."""
-        if self.edges.shape[1] == 2:
-            return self._asdict()
-        n_labels = self.unary.shape[1]
-        no_edges = {
-            "interaction": np.zeros((0, n_labels, n_labels), self.unary.dtype),
-            "edges": np.zeros((0, 2), np.int64),
-            "edge_ptr": np.zeros_like(self.edge_ptr),
-        }
-        return {**self._asdict(), **no_edges, "factors": list(zip(self.edges, self.interaction, strict=True))}
 
 
 @dataclass(eq=False, repr=False)
@@ -104,7 +84,7 @@ class Decoder(BaseEstimator):
     def __call__(self, potentials: Potentials) -> Decoded:
         """The labelling of highest score that the method finds, for every graph of the batch."""
         found = self.decode(
-            Arrays(
+            make_problem(
                 _to_numpy(potentials.unary),
                 _to_numpy(potentials.interaction),
                 potentials.edges.cpu().contiguous().numpy(),
@@ -114,14 +94,40 @@ class Decoder(BaseEstimator):
         )
         return replace(found, labels=found.labels.to(potentials.unary.device))
 
-    def decode(self, arrays: Arrays) -> Decoded:
+    def decode(self, problem: Problem) -> Decoded:
         """The same from numpy arrays, with labels on the CPU."""
-        found = solve_batch(
-            **arrays.problem(), method=self.method, tol=self.tol, random_state=self.random_state,
-            max_iter=self.max_iter, n_threads=self.n_threads,
-        )  # fmt: skip
-        optimal, within_tol = found.status == "optimal", np.isin(found.status, ("optimal", "within_tol"))
+        options = check_options(self.method, self.tol, self.random_state, self.max_iter)
+        found = solve_problem(problem, options, n_threads=check_threads(self.n_threads))
+        optimal = found.status == "optimal"
+        within_tol = optimal | (found.status == "within_tol")
         return Decoded(torch.from_numpy(found.labels), found.score, found.bound, optimal, within_tol)
+
+
+def make_problem(
+    unary: NDArray[Any],
+    interaction: NDArray[Any],
+    edges: NDArray[np.int64],
+    node_ptr: NDArray[np.int64],
+    edge_ptr: NDArray[np.int64],
+) -> Problem:
+    """A problem from arrays of matching shape, which are not checked again.
+
+    Tables (E, L, ..., L) over Q nodes each are factors, unless Q is 2.
+    """
+    dtype = np.result_type(unary, interaction)
+    unary, interaction = np.ascontiguousarray(unary, dtype), np.ascontiguousarray(interaction, dtype)
+    if edges.shape[1] == 2:
+        return Problem(unary, interaction, edges, node_ptr, edge_ptr)
+    n_factors, order = edges.shape
+    n_labels = unary.shape[1]
+    return Problem(
+        unary=unary,
+        interaction=np.zeros((0, n_labels, n_labels), unary.dtype),
+        edges=np.zeros((0, 2), np.int64),
+        node_ptr=node_ptr,
+        edge_ptr=np.zeros_like(edge_ptr),
+        factors=Factors(order * np.arange(n_factors + 1), edges.ravel(), interaction.astype(np.float64).ravel()),
+    )
 
 
 def clamp_labelled(potentials: Potentials, y: Tensor) -> Potentials:

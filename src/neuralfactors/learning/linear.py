@@ -15,7 +15,7 @@ import torch
 from numpy.typing import NDArray
 
 from neuralfactors.factors import Factor, FactorModel
-from neuralfactors.learning.decode import Arrays, Decoder
+from neuralfactors.learning.decode import Decoder, make_problem
 from neuralfactors.learning.losses import violation
 from neuralfactors.learning.samples import Samples
 from neuralfactors.potentials import node_costs
@@ -146,7 +146,7 @@ class LinearProblem:
             interaction += edge_bias
         tables = interaction.reshape((len(interaction),) + (n_labels,) * order)
         ends = np.array([0, len(unary)]), np.array([0, len(tables)])
-        return self.decoder.decode(Arrays(unary, tables, sample.edges, *ends)).labels.numpy()
+        return self.decoder.decode(make_problem(unary, tables, sample.edges, *ends)).labels.numpy()
 
     @torch.no_grad()
     def most_violated(self, indices: list[int] | range) -> Pass:

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neuralfactors.inference.factor_graph import Factor, make_factor_graph
 from neuralfactors.inference.formats.compression import write_text
+from neuralfactors.inference.kernel import judge
 from neuralfactors.inference.validate import check_problem
 
 _LOWEST, _HIGHEST = -708.0, 709.0  # between these exp keeps all digits
@@ -65,11 +65,12 @@ def write_uai(
     1.0 1.0 1.0 1.0
     <BLANKLINE>
     """
-    graph = make_factor_graph(check_problem(unary, interaction, edges), list(factors))
-    n_nodes, n_labels = graph.unary.shape
+    problem = check_problem(unary, interaction, edges, factors=list(factors))
+    n_nodes, n_labels = problem.unary.shape
     if n_nodes == 0:
         raise ValueError("a UAI file needs at least one node, got none")
-    tables: list[Factor] = [*(((i,), row) for i, row in enumerate(graph.unary)), *graph.factors]
+    judge(problem, np.zeros(n_nodes, np.int64))  # which looks at every edge and every score
+    tables = problem.tables()
     offsets = [_offset(scope, table) for scope, table in tables]
     lines = ["MARKOV", str(n_nodes), _words([n_labels] * n_nodes), str(len(tables))]
     lines += [_words([len(scope), *scope]) for scope, _ in tables]
