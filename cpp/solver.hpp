@@ -10,16 +10,18 @@
 #include <vector>
 
 #include "core/deadline.hpp"
+#include "core/factor_graph.hpp"
 #include "core/input.hpp"
 #include "core/interrupt.hpp"
 #include "core/options.hpp"
 #include "core/prepare.hpp"
+#include "core/problem.hpp"
 #include "core/task.hpp"
 #include "cuts/binary_cut.hpp"
+#include "higher_order/exhaustive.hpp"
 #include "messages/bp.hpp"
 #include "messages/trws.hpp"
 #include "search/auto.hpp"
-#include "search/exhaustive.hpp"
 #include "search/icm.hpp"
 #include "search/tree.hpp"
 
@@ -44,7 +46,7 @@ class Solver {
       out.bound = -std::numeric_limits<double>::infinity();
       if (options.reduced_costs) out.reduced_costs.assign(static_cast<std::size_t>(in.n_nodes) * in.n_labels, 0);
     } else {
-      dispatch(task);
+      dispatch(task, in);
     }
     judge(task);
   }
@@ -70,7 +72,7 @@ class Solver {
     Solver<double>().solve(wide, init, options, interrupt, out);
   }
 
-  void dispatch(Task<T>& task) {
+  void dispatch(Task<T>& task, const Input<T>& in) {
     switch (task.options.method) {
       case Method::automatic:
         return solve_auto(task);
@@ -94,8 +96,7 @@ class Solver {
               "method 'maxflow' needs submodular tables (up to swapping the labels of some nodes), but these are not");
         return;
       case Method::exhaustive:
-        check_exhaustible(task.problem.graph->n_nodes, task.problem.n_labels);
-        return solve_exhaustive(task, prepared_.problem);
+        return solve_exhaustive(task, in);
     }
   }
 
@@ -108,11 +109,22 @@ class Solver {
   void solve_tree(Task<T>& task) {
     std::vector<int>& labels = task.work.by_node;
     tree_.solve(prepared_.problem, labels, task.interrupt);
-    task.out.labels = labels;
-    task.out.score = task.problem.score(labels.data());
-    task.settle();
+    settle(task, task.problem, labels);
     task.out.iterations = 1;
     if (task.options.reduced_costs) tree_.reduced_costs(prepared_.problem, task.out.reduced_costs);
+  }
+
+  void solve_exhaustive(Task<T>& task, const Input<T>& in) {
+    check_exhaustible(in.n_nodes, in.n_labels);
+    std::vector<int> labels = higher_order::exhaustive(FactorGraph(in), task.interrupt);
+    labels.resize(in.n_nodes);  // empty if every labelling is forbidden
+    settle(task, prepared_.problem, labels);
+  }
+
+  static void settle(Task<T>& task, const Problem<T>& problem, const std::vector<int>& labels) {
+    task.out.labels = labels;
+    task.out.score = problem.score(labels.data());
+    task.settle();
   }
 
   // Returns whether two labels, or one, and submodular tables made the labelling exact but for rounding.

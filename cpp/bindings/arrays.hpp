@@ -7,7 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <vector>
+
+#include "core/input.hpp"
 
 namespace neuralfactors {
 
@@ -25,7 +26,7 @@ inline void check_pointers(const Integers& ptr, std::size_t n_rows, const char* 
 }
 
 // Tables over variables, one after the other: table k is over nodes[ptr[k]:ptr[k + 1]]; size(v) is the number of values
-// of variable v. Calls use(k, scope, order, table), after checking that everything is in its place.
+// of variable v. Calls use(Factor), after checking that everything is in its place.
 template <class Size, class Use>
 void for_each_table(const Integers& ptr, const Integers& nodes, const Array<const double, 1>& tables,
                     std::int64_t n_variables, Size size, Use use) {
@@ -42,7 +43,8 @@ void for_each_table(const Integers& ptr, const Integers& nodes, const Array<cons
       entries *= static_cast<std::size_t>(size(v));
       if (entries > tables.shape(0) - used) throw nanobind::value_error("the tables are too short for the factors");
     }
-    use(static_cast<int>(k), nodes.data() + ptr(k), static_cast<int>(ptr(k + 1) - ptr(k)), tables.data() + used);
+    use(Factor{static_cast<int>(k), static_cast<int>(ptr(k + 1) - ptr(k)), nodes.data() + ptr(k),
+               tables.data() + used});
     used += entries;
   }
   if (used != tables.shape(0)) throw nanobind::value_error("the tables are too long for the factors");

@@ -1,6 +1,5 @@
 // Python's way in to the elimination of variables.
 #include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +8,7 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/python_signals.hpp"
+#include "core/input.hpp"
 #include "core/random.hpp"
 #include "search/bucket_elimination.hpp"
 
@@ -22,12 +22,20 @@ namespace {
 
 using Elimination = BucketElimination<double, std::int32_t>;
 
-void tie_all(Elimination& elimination, const std::int64_t* scope, int n) {
-  for (int j = 1; j < n; ++j)
+void tie_all(Elimination& elimination, const Factor& f) {
+  for (int j = 1; j < f.order; ++j)
     for (int i = 0; i < j; ++i) {
-      const int u = static_cast<int>(scope[i]), v = static_cast<int>(scope[j]);
+      const int u = static_cast<int>(f.nodes[i]), v = static_cast<int>(f.nodes[j]);
       if (!elimination.are_tied(u, v)) elimination.tie(u, v);
     }
+}
+
+void add(Elimination& elimination, const Factor& f) {
+  const std::vector<int> variables(f.nodes, f.nodes + f.order);
+  std::size_t count = 1;
+  for (int v : variables) count *= static_cast<std::size_t>(elimination.size(v));
+  elimination.add(variables.data(), f.order,
+                  [&](std::vector<double>& tables) { tables.insert(tables.end(), f.table, f.table + count); });
 }
 
 bool eliminate(const Integers& sizes, const Integers& ptr, const Integers& nodes, const Array<const double, 1>& tables,
@@ -43,16 +51,10 @@ bool eliminate(const Integers& sizes, const Integers& ptr, const Integers& nodes
     for_each_table(
         ptr, nodes, tables, static_cast<std::int64_t>(sizes.shape(0)), [&](std::int64_t v) { return sizes(v); }, use);
   };
-  for_each([&](int, const std::int64_t* scope, int n, const double*) { tie_all(elimination, scope, n); });
+  for_each([&](const Factor& f) { tie_all(elimination, f); });
   Random random(0);
   if (elimination.plan(max_entries, std::numeric_limits<double>::infinity(), random) > 0) return false;
-  for_each([&](int, const std::int64_t* scope, int n, const double* table) {
-    const std::vector<int> variables(scope, scope + n);
-    std::size_t count = 1;
-    for (int v : variables) count *= static_cast<std::size_t>(elimination.size(v));
-    elimination.add(variables.data(), n,
-                    [&](std::vector<double>& all) { all.insert(all.end(), table, table + count); });
-  });
+  for_each([&](const Factor& f) { add(elimination, f); });
   {
     nb::gil_scoped_release release;
     elimination.run([](int, int) { return 0.0; }, [&] { signals.check(); });

@@ -92,26 +92,35 @@ void check_labels(const Integers& labels, std::size_t n_nodes, std::size_t n_lab
       throw nb::value_error((name + " is out of range").c_str());
 }
 
-// A batch of graphs in the caller's arrays, which it keeps alive.
+// A batch of graphs in the caller's arrays, which are kept alive by the binding.
 template <class T>
 class Graphs {
  public:
   Graphs(const Array<const T, 2>& unary, const Array<const T, 3>& interaction,
          const Array<const std::int64_t, 2>& edges, const Integers& node_ptr, const Integers& edge_ptr,
          const Integers& factor_ptr, const Integers& factor_nodes, const Array<const double, 1>& factor_tables)
-      : unary_(unary),
-        interaction_(interaction),
-        edges_(edges),
-        node_ptr_(node_ptr),
-        edge_ptr_(edge_ptr),
-        factor_nodes_(factor_nodes),
-        factor_tables_(factor_tables),
-        n_nodes_(unary.shape(0)),
-        n_labels_(unary.shape(1)) {
-    check();
-    batch_ = {unary.data(), interaction.data(),         edges.data(), node_ptr.data(), edge_ptr.data(), nullptr,
-              n_graphs(),   static_cast<int>(n_labels_), {}};
-    take_factors(factor_ptr);
+      : n_nodes_(unary.shape(0)), n_labels_(unary.shape(1)), n_graphs_(node_ptr.shape(0) - 1) {
+    const std::size_t n_edges = edges.shape(0);
+    if (n_labels_ < 1 || n_labels_ > 46340) throw nb::value_error("unary needs between 1 and 46340 labels");
+    if (interaction.shape(0) != n_edges || interaction.shape(1) != n_labels_ || interaction.shape(2) != n_labels_)
+      throw nb::value_error("interaction needs the shape (n_edges, n_labels, n_labels)");
+    if (edges.shape(1) != 2) throw nb::value_error("edges needs the shape (n_edges, 2)");
+    check_pointers(node_ptr, n_nodes_, "node_ptr must rise from 0 to the number of rows of unary");
+    check_pointers(edge_ptr, n_edges, "edge_ptr must rise from 0 to the number of edges");
+    if (edge_ptr.shape(0) != node_ptr.shape(0)) throw nb::value_error("edge_ptr needs as many entries as node_ptr");
+    batch_ = {unary.data(),
+              interaction.data(),
+              edges.data(),
+              node_ptr.data(),
+              edge_ptr.data(),
+              nullptr,
+              static_cast<int>(n_graphs_),
+              static_cast<int>(n_labels_),
+              {}};
+    if (factor_nodes.shape(0) > 0) batch_.factors.resize(n_graphs_);
+    for_each_table(
+        factor_ptr, factor_nodes, factor_tables, static_cast<std::int64_t>(n_nodes_),
+        [&](std::int64_t) { return n_labels_; }, [&](const Factor& factor) { take(factor); });
   }
 
   void solve(const std::string& method, double tol, std::uint64_t seed, int max_iter, double time_limit,
@@ -119,9 +128,8 @@ class Graphs {
              const Array<std::int64_t, 1>& labels, const Array<double, 1>& score, const Array<double, 1>& bound,
              const Array<std::int8_t, 1>& status, const Array<std::int32_t, 1>& iterations,
              const std::optional<Array<double, 2>>& reduced_costs) {
-    const std::size_t n = node_ptr_.shape(0) - 1;
-    if (labels.shape(0) != n_nodes_ || score.shape(0) != n || bound.shape(0) != n || status.shape(0) != n ||
-        iterations.shape(0) != n)
+    if (labels.shape(0) != n_nodes_ || score.shape(0) != n_graphs_ || bound.shape(0) != n_graphs_ ||
+        status.shape(0) != n_graphs_ || iterations.shape(0) != n_graphs_)
       throw nb::value_error("labels needs an entry per node; score, bound, status and iterations one per graph");
     if (reduced_costs && (reduced_costs->shape(0) != n_nodes_ || reduced_costs->shape(1) != n_labels_))
       throw nb::value_error("reduced_costs needs the shape of unary");
@@ -142,7 +150,7 @@ class Graphs {
   }
 
   std::tuple<double, double, int> judge(const Integers& labels, double bound, double tol) const {
-    if (n_graphs() != 1) throw nb::value_error("one graph is judged at a time");
+    if (n_graphs_ != 1) throw nb::value_error("one graph is judged at a time");
     check_labels(labels, n_nodes_, n_labels_, "labels");
     Outcome out;
     out.labels.assign(labels.data(), labels.data() + n_nodes_);
@@ -156,40 +164,16 @@ class Graphs {
   }
 
  private:
-  Array<const T, 2> unary_;
-  Array<const T, 3> interaction_;
-  Array<const std::int64_t, 2> edges_;
-  Integers node_ptr_, edge_ptr_, factor_nodes_;
-  Array<const double, 1> factor_tables_;
-  std::size_t n_nodes_, n_labels_;
+  std::size_t n_nodes_, n_labels_, n_graphs_;
   Batch<T> batch_;
 
-  int n_graphs() const { return static_cast<int>(node_ptr_.shape(0)) - 1; }
-
-  void check() const {
-    const std::size_t n_edges = edges_.shape(0);
-    if (n_labels_ < 1 || n_labels_ > 46340) throw nb::value_error("unary needs between 1 and 46340 labels");
-    if (interaction_.shape(0) != n_edges || interaction_.shape(1) != n_labels_ || interaction_.shape(2) != n_labels_)
-      throw nb::value_error("interaction needs the shape (n_edges, n_labels, n_labels)");
-    if (edges_.shape(1) != 2) throw nb::value_error("edges needs the shape (n_edges, 2)");
-    check_pointers(node_ptr_, n_nodes_, "node_ptr must rise from 0 to the number of rows of unary");
-    check_pointers(edge_ptr_, n_edges, "edge_ptr must rise from 0 to the number of edges");
-    if (edge_ptr_.shape(0) != node_ptr_.shape(0)) throw nb::value_error("edge_ptr needs as many entries as node_ptr");
-  }
-
-  void take_factors(const Integers& ptr) {
-    if (factor_nodes_.shape(0) > 0) batch_.factors.resize(n_graphs());
-    const auto use = [&](int k, const std::int64_t* nodes, int order, const double* table) {
-      const std::int64_t *first = node_ptr_.data(), *last = first + node_ptr_.shape(0);
-      const auto graph_of = [&](std::int64_t node) { return std::upper_bound(first, last, node) - first - 1; };
-      const auto graph = graph_of(nodes[0]);
-      if (!std::all_of(nodes, nodes + order, [&](std::int64_t node) { return graph_of(node) == graph; }))
-        throw nb::value_error("the nodes of a factor belong to several graphs");
-      batch_.factors[graph].push_back({k, order, nodes, table});
-    };
-    for_each_table(
-        ptr, factor_nodes_, factor_tables_, static_cast<std::int64_t>(n_nodes_),
-        [&](std::int64_t) { return n_labels_; }, use);
+  void take(const Factor& factor) {
+    const std::int64_t *first = batch_.node_ptr, *last = first + n_graphs_ + 1;
+    const auto graph_of = [&](std::int64_t node) { return std::upper_bound(first, last, node) - first - 1; };
+    const auto graph = graph_of(factor.nodes[0]);
+    for (int k = 1; k < factor.order; ++k)
+      if (graph_of(factor.nodes[k]) != graph) throw nb::value_error("the nodes of a factor belong to several graphs");
+    batch_.factors[graph].push_back(factor);
   }
 };
 
@@ -202,7 +186,9 @@ void bind_graphs(nb::module_& m, const char* name) {
                     const Integers&, const Integers&, const Integers&, const Doubles&>(),
            nb::arg("unary").noconvert(), nb::arg("interaction").noconvert(), nb::arg("edges").noconvert(),
            nb::arg("node_ptr").noconvert(), nb::arg("edge_ptr").noconvert(), nb::arg("factor_ptr").noconvert(),
-           nb::arg("factor_nodes").noconvert(), nb::arg("factor_tables").noconvert())
+           nb::arg("factor_nodes").noconvert(), nb::arg("factor_tables").noconvert(), nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
+           nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>())
       .def("solve", &Graphs<T>::solve, nb::arg("method"), nb::arg("tol"), nb::arg("seed"), nb::arg("max_iter"),
            nb::arg("time_limit"), nb::arg("init").noconvert().none(), nb::arg("n_threads"), nb::arg("callback").none(),
            nb::arg("labels").noconvert(), nb::arg("score").noconvert(), nb::arg("bound").noconvert(),

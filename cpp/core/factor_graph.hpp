@@ -10,44 +10,21 @@
 
 namespace neuralfactors {
 
-// All in double precision, -inf = forbidden. Edges are factors of order 2, self-loops of order 1, and the nodes of one
-// factor are distinct.
-class FactorGraph {
- public:
-  int n_nodes;
-  int n_labels;
-  std::vector<int> begin = {0};       // (F + 1); the nodes of factor f are nodes[begin[f]] .. nodes[begin[f + 1] - 1]
-  std::vector<int> nodes;             // axis k of a table is the label of the factor's k-th node
-  std::vector<const double*> tables;  // (F); table f has L ** order(f) entries, C order
-
-  // Throws EdgeFault or ScoreFault. Tables of factors stay with the caller.
-  template <class T>
-  explicit FactorGraph(const Input<T>& in) : n_nodes(in.n_nodes), n_labels(in.n_labels) {
-    const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
-    unary_.assign(in.unary, in.unary + static_cast<std::size_t>(n_nodes) * n_labels);
-    interaction_.assign(in.interaction, in.interaction + in.n_edges * size);
-    for (int i = 0; i < n_nodes; ++i) check(row(i), n_labels, ScoreFault::unary, i);
-    for (int e = 0; e < in.n_edges; ++e) check(interaction_.data() + e * size, size, ScoreFault::interaction, e);
-    add_edges(in);
-    if (in.is_pairwise()) return;
-    for (const Factor& f : *in.factors) {
-      add(f.nodes, f.order, in.first_node, f.table);
-      check(f.table, table_size(n_factors() - 1), ScoreFault::factor, f.number);
-    }
-  }
-  FactorGraph(const FactorGraph&) = delete;  // `tables` point into the graph itself
-  FactorGraph& operator=(const FactorGraph&) = delete;
+// Rows and tables in double precision; Table is a pointer to or a vector of L ** order entries, C order.
+template <class Table>
+struct Tables {
+  int n_nodes = 0;
+  int n_labels = 0;
+  std::vector<double> unary;     // (V, L)
+  std::vector<int> begin = {0};  // (F + 1); the nodes of factor f are nodes[begin[f]] .. nodes[begin[f + 1] - 1]
+  std::vector<int> nodes;        // axis k of a table is the label of the factor's k-th node
+  std::vector<Table> tables;     // (F)
 
   int n_factors() const { return static_cast<int>(tables.size()); }
   int order(int factor) const { return begin[factor + 1] - begin[factor]; }
   const int* nodes_of(int factor) const { return nodes.data() + begin[factor]; }
-  const double* row(int node) const { return unary_.data() + static_cast<std::size_t>(node) * n_labels; }
-
-  std::size_t table_size(int factor) const {
-    std::size_t size = 1;
-    for (int k = 0; k < order(factor); ++k) size *= static_cast<std::size_t>(n_labels);
-    return size;
-  }
+  double* row(int node) { return unary.data() + static_cast<std::size_t>(node) * n_labels; }
+  const double* row(int node) const { return unary.data() + static_cast<std::size_t>(node) * n_labels; }
 
   // Where in its table the labelling y finds the value of a factor.
   std::size_t entry(int factor, const int* y) const {
@@ -63,9 +40,39 @@ class FactorGraph {
     for (int f = 0; f < n_factors(); ++f) total += tables[f][entry(f, y)];
     return static_cast<double>(total);
   }
+};
+
+// The caller's scores, -inf = forbidden. Edges are factors of order 2, self-loops of order 1, and the nodes of one
+// factor are distinct.
+class FactorGraph : public Tables<const double*> {
+ public:
+  // Throws EdgeFault or ScoreFault. Tables of factors stay with the caller.
+  template <class T>
+  explicit FactorGraph(const Input<T>& in) {
+    n_nodes = in.n_nodes;
+    n_labels = in.n_labels;
+    const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
+    unary.assign(in.unary, in.unary + static_cast<std::size_t>(n_nodes) * n_labels);
+    interaction_.assign(in.interaction, in.interaction + in.n_edges * size);
+    for (int i = 0; i < n_nodes; ++i) check(row(i), n_labels, ScoreFault::unary, i);
+    for (int e = 0; e < in.n_edges; ++e) check(interaction_.data() + e * size, size, ScoreFault::interaction, e);
+    add_edges(in);
+    if (in.is_pairwise()) return;
+    for (const Factor& f : *in.factors) {
+      add(f.nodes, f.order, in.first_node, f.table);
+      check(f.table, table_size(n_factors() - 1), ScoreFault::factor, f.number);
+    }
+  }
+  FactorGraph(const FactorGraph&) = delete;  // `tables` point into the graph itself
+  FactorGraph& operator=(const FactorGraph&) = delete;
+
+  std::size_t table_size(int factor) const {
+    std::size_t size = 1;
+    for (int k = 0; k < order(factor); ++k) size *= static_cast<std::size_t>(n_labels);
+    return size;
+  }
 
  private:
-  std::vector<double> unary_;        // (V, L)
   std::vector<double> interaction_;  // (E, L, L)
   std::vector<double> diagonals_;    // (loops, L)
 

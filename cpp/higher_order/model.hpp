@@ -14,41 +14,29 @@ namespace neuralfactors::higher_order {
 
 // Made from a FactorGraph so that every labelling keeps its score, up to `offset`, and message passing is safe:
 //  - factors within the scope of another one are added to it, and those of one node to the unary: fewer factors, a
-//  tighter
-//    relaxation;
+//    tighter relaxation;
 //  - every row and table has maximum 0, so that large offsets cost no precision;
 //  - -inf is replaced by `-penalty`. An allowed labelling totals at least -range here and a forbidden one at most
-//  -penalty,
-//    so a bound below -range proves that every labelling is forbidden.
-struct Model {
-  int n_nodes = 0;
-  int n_labels = 0;
-  double offset = 0;
+//    -penalty, so a bound below -range proves that every labelling is forbidden.
+struct Model : Tables<std::vector<double>> {
+  double offset = 0;  // the score of the graph is that of the model plus this, wherever a labelling is allowed
   double range = 0;
   double penalty = 0;
-  bool infeasible = false;  // a row or a table is wholly forbidden; the scores are then not to be used
-
-  std::vector<double> unary;                // (V, L)
-  std::vector<int> begin = {0};             // (F + 1), as in FactorGraph
-  std::vector<int> nodes;                   // (A); A arcs, one for each node of each factor
-  std::vector<std::vector<double>> tables;  // (F)
-  std::vector<double> depth;                // (F); the largest magnitude in a table
-  std::vector<int> factor;                  // (A); the factor of an arc
+  bool infeasible = false;     // a row or a table is wholly forbidden; the scores are then not to be used
+  std::vector<double> depth;   // (F); the largest magnitude in a table
+  std::vector<int> factor;     // (A); the factor of an arc
   std::vector<int> first_arc;  // (V + 1); the arcs of node i are arcs[first_arc[i]] .. arcs[first_arc[i + 1] - 1]
   std::vector<int> arcs;       // (A)
 
-  explicit Model(const FactorGraph& graph) : n_nodes(graph.n_nodes), n_labels(graph.n_labels) {
-    unary.assign(graph.row(0), graph.row(n_nodes));
+  explicit Model(const FactorGraph& graph) {
+    n_nodes = graph.n_nodes;
+    n_labels = graph.n_labels;
+    unary = graph.unary;
     merge(graph);
     link();
     normalise();
     if (!infeasible) penalise();
   }
-
-  int n_factors() const { return static_cast<int>(tables.size()); }
-  int order(int f) const { return begin[f + 1] - begin[f]; }
-  double* row(int node) { return unary.data() + static_cast<std::size_t>(node) * n_labels; }
-  const double* row(int node) const { return unary.data() + static_cast<std::size_t>(node) * n_labels; }
 
   // Distance in the factor's table between neighbouring labels of an arc's node.
   std::size_t stride(int arc) const {
@@ -57,22 +45,8 @@ struct Model {
     return step;
   }
 
-  std::size_t entry(int f, const int* y) const {
-    std::size_t index = 0;
-    for (int arc = begin[f]; arc < begin[f + 1]; ++arc) index = index * n_labels + y[nodes[arc]];
-    return index;
-  }
-
   // At or above this, a labelling or a bound may be allowed; below, it is surely forbidden.
   double least_allowed() const { return -(range + penalty) / 2; }
-
-  // Total of y in this model; the score of the graph is this plus `offset` wherever y is allowed.
-  double score(const int* y) const {
-    long double total = 0;
-    for (int i = 0; i < n_nodes; ++i) total += row(i)[y[i]];
-    for (int f = 0; f < n_factors(); ++f) total += tables[f][entry(f, y)];
-    return static_cast<double>(total);
-  }
 
   // An allowed labelling of total `-regret` is known, and no better one can use an entry below that. Raises such
   // entries, which cost the arithmetic its precision.
