@@ -114,6 +114,21 @@ def test_time_proves_the_optimum_where_the_graph_is_thin():
     assert r.score == pytest.approx(solve(*p.arrays, method="exact").score, rel=1e-12)
 
 
+def test_time_tightens_the_bound_where_edges_alone_are_not_tight():
+    p = frustrated_grid(20)
+    first, later = solve(*p.arrays, method="trws"), solve(*p.arrays, time_limit=1.0)
+    assert later.bound - later.score < 0.1 * (first.bound - later.score)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_tightened_bound_holds(seed):
+    p = [planar(60, 4, 1.5, seed), dense(12, 4, seed), ragged(50, 5, seed)][seed % 3]
+    best = solve(*p.arrays, method="exact").score
+    for seconds in (0.02, 0.3):
+        r = solve(*p.arrays, time_limit=seconds)
+        assert r.score <= best + 1e-9 <= r.bound + 2e-9
+
+
 @pytest.mark.parametrize("method", ITERATIVE)
 def test_every_iterative_method_keeps_to_the_limit(method):
     p = frustrated_grid(60)
