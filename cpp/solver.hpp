@@ -16,7 +16,6 @@
 #include "core/options.hpp"
 #include "core/prepare.hpp"
 #include "core/problem.hpp"
-#include "core/task.hpp"
 #include "cuts/binary_cut.hpp"
 #include "higher_order/exhaustive.hpp"
 #include "messages/bp.hpp"
@@ -24,6 +23,7 @@
 #include "search/auto.hpp"
 #include "search/icm.hpp"
 #include "search/tree.hpp"
+#include "task.hpp"
 
 namespace neuralfactors {
 

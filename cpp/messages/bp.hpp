@@ -3,9 +3,9 @@
 
 #include <limits>
 
-#include "core/task.hpp"
 #include "messages/relaxation.hpp"
 #include "search/icm.hpp"
+#include "task.hpp"
 
 namespace neuralfactors {
 

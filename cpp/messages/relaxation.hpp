@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "core/problem.hpp"
-#include "core/task.hpp"
 #include "messages/certificate.hpp"
 #include "messages/message_kernels.hpp"
 #include "messages/packed_model.hpp"
+#include "task.hpp"
 
 namespace neuralfactors {
 

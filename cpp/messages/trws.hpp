@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "core/task.hpp"
 #include "messages/certificate.hpp"
 #include "messages/packed_model.hpp"
 #include "messages/relaxation.hpp"
 #include "search/icm.hpp"
 #include "search/proof.hpp"
+#include "task.hpp"
 
 namespace neuralfactors {
 

@@ -16,7 +16,6 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "core/task.hpp"
 #include "messages/bp.hpp"
 #include "messages/certificate.hpp"
 #include "messages/packed_model.hpp"
@@ -28,6 +27,7 @@
 #include "search/local_search.hpp"
 #include "search/neighbourhoods.hpp"
 #include "search/proof.hpp"
+#include "task.hpp"
 
 namespace neuralfactors {
 

@@ -7,7 +7,7 @@
 
 #include "core/interrupt.hpp"
 #include "core/problem.hpp"
-#include "core/task.hpp"
+#include "task.hpp"
 
 namespace neuralfactors {
 

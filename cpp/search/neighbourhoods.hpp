@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "core/task.hpp"
 #include "messages/bp.hpp"
 #include "messages/packed_model.hpp"
 #include "messages/relaxation.hpp"
@@ -22,6 +21,7 @@
 #include "search/elimination.hpp"
 #include "search/local_search.hpp"
 #include "search/proof.hpp"
+#include "task.hpp"
 
 namespace neuralfactors {
 

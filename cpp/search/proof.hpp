@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "core/task.hpp"
 #include "messages/certificate.hpp"
 #include "messages/packed_model.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
+#include "task.hpp"
 
 namespace neuralfactors {
 
