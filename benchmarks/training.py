@@ -1,8 +1,10 @@
-"""One epoch of integrated training with neural factors, against dense backpropagation with thinqpbo's α-expansion.
+"""One epoch of integrated training with neural factors, against the matrix products that it cannot do without.
 
 Everything runs on one thread of one process and is counted in its CPU time, so that what else the machine does matters
-little. The reference treats a graph at a time, as the paper's implementation did: a dense forward pass, α-expansion
-with QPBO moves from Python, a dense backward pass; it is timed on a few graphs and extrapolated to all.
+little. The targets go by the bare products of one dense forward pass, which no implementation can avoid. A reference is
+timed for comparison only, since the same products limit it: it treats a graph at a time, as the paper's implementation
+did, by a dense forward pass, α-expansion with QPBO moves from Python (thinqpbo), and a dense backward pass. It is timed
+on a few graphs and extrapolated to all.
 """
 
 from __future__ import annotations
@@ -42,11 +44,12 @@ class Shape:
     name: str
     n_graphs: int
     n_labels: int
+    limit: float  # how many times as long as its bare products an epoch may take
     n_nodes: int = 300
     timed: int | None = None
 
 
-SHAPES = [Shape("MSRC-21", 276, 21), Shape("KITTI", 149, 8), Shape("SIFT Flow", 2488, 33, timed=200)]
+SHAPES = [Shape("MSRC-21", 276, 21, 1.2), Shape("KITTI", 149, 8, 1.7), Shape("SIFT Flow", 2488, 33, 1.2, timed=200)]
 
 
 @dataclass(eq=False, repr=False)
@@ -186,8 +189,8 @@ def measure_shape(report: harness.Report, shape: Shape, quick: bool) -> None:
     case = f"{shape.name}, {shape.n_labels} labels"
     report.measured(case, "epoch, CPU seconds", epoch * scale)
     report.measured(case, "reference epoch, CPU seconds", reference * shape.n_graphs)
-    report.at_least(case, "times faster than the reference", reference * timed / epoch, 6)
-    report.at_most(case, "epoch over the bare forward products", epoch / products, 3)
+    report.measured(case, "times faster than the reference", reference * timed / epoch)
+    report.at_most(case, "epoch over the bare forward products", epoch / products, shape.limit)
     report.at_most(case, "share of inference in the epoch", best.inference / epoch, 0.35)
     report.measured(case, "share of inference in the reference", fastest.in_reference / reference)
     report.measured(case, "share of differing nodes", best.record["differing"])
