@@ -213,9 +213,9 @@ def commands(name, kind, rows):
 
 def is_preset(preset, folder, figures):
     """Whether a row was made with the settings that the preset has."""
-    parameters = check_parameters(preset["parameters"])  # by names of folders
+    parameters = check_parameters(preset.parameters)  # by names of folders
     settings = {**parameters.get("*", {}), **parameters.get(folder, {})}
-    asked = {"settings": settings, "options": preset["options"], "mirror": preset["mirror"]}
+    asked = {"settings": settings, "options": preset.options, "mirror": preset.mirror}
     return all(figures[key] == value for key, value in asked.items())
 
 

@@ -19,7 +19,7 @@ from neuralfactors.experiment.data import (
     used_splits,
 )
 from neuralfactors.experiment.models import balance_of, check_settings
-from neuralfactors.runs import STATE_OF_THE_ART, TABLED, RunConfig, RunFolder
+from neuralfactors.runs import STATE_OF_THE_ART, TABLED, RunConfig, RunFolder, Splits
 from neuralfactors.vision import FeatureSettings
 
 
@@ -37,13 +37,13 @@ def test_settings_of_presets_are_valid(name):
     preset = Preset.read(name)
     for chosen in preset.features.values():
         rows = (*TABLED, STATE_OF_THE_ART)
-        check_settings(RunConfig("x", rows, "compare", parameters=chosen["parameters"], limits=chosen["limits"]))
-        FeatureSettings(**chosen["options"])
-    words = FeatureSettings(**preset.features["bow"]["options"])
+        check_settings(RunConfig("x", rows, "compare", parameters=chosen.parameters, limits=chosen.limits))
+        FeatureSettings(**chosen.options)
+    words = FeatureSettings(**preset.features["bow"].options)
     assert (words.node_words, words.edge_words) == ((60, 30), (10, 5))  # the paper's sizes: 90 and 32
     assert not words.position
-    assert FeatureSettings(**preset.features["cnn"]["options"]).uses_cnn
-    assert "test" not in {preset.tuning["train_split"], preset.tuning.get("val_split")}
+    assert FeatureSettings(**preset.features["cnn"].options).uses_cnn
+    assert "test" not in {preset.tuning.train, preset.tuning.val}
 
 
 @pytest.mark.realdata
@@ -75,7 +75,7 @@ def test_unknown_presets_features_and_classes_are_refused(scenes):
 def test_held_out_images_are_never_learnt_from(scenes):
     found = []
     for seed in (0, 0, 1):
-        config = RunConfig(str(scenes), holdout=5, seed=seed)
+        config = RunConfig(str(scenes), splits=Splits(holdout=5), seed=seed)
         data = open_folder(config)
         assert used_splits(config, data) == {"train": "rest", "val": "holdout", "test": "val"}
         learnt, held = names(training_samples(config, data)), names(data["holdout"])
@@ -84,14 +84,16 @@ def test_held_out_images_are_never_learnt_from(scenes):
         found.append(held)
     assert found[0] == found[1] != found[2]
     with pytest.raises(ValueError, match="holdout must leave an image to learn from: of 12, got 12"):
-        open_folder(RunConfig(str(scenes), holdout=12))
+        open_folder(RunConfig(str(scenes), splits=Splits(holdout=12)))
     with pytest.raises(ValueError, match="holdout must not be negative, got -1"):
-        RunConfig("x", holdout=-1)
+        RunConfig("x", splits=Splits(holdout=-1))
 
 
 def test_held_out_images_can_be_evaluated(scenes, tmp_path):
     parameters = {"unary": {"max_iter": 1}}
-    config = RunConfig(str(scenes), ("unary",), "train", {"n_regions": 20}, parameters, test_split="holdout", holdout=4)
+    config = RunConfig(
+        str(scenes), ("unary",), "train", {"n_regions": 20}, parameters, splits=Splits(test="holdout", holdout=4)
+    )
     folder = RunFolder(train(config, tmp_path / "run", Means(tmp_path / "cache")))
     row, means = folder.row("unary"), Means(tmp_path / "cache")
     again = evaluate_row(folder, row, scenes, "holdout", means)
@@ -131,11 +133,11 @@ def test_set_without_test_images_is_compared_on_validation_images(tmp_path):
     scenes = write_scenes(tmp_path / "scenes", 12, shape=(48, 64))
     (scenes / "splits/test.txt").unlink()
     config = RunConfig(
-        str(scenes), ("unary",), "compare", {"n_regions": 20}, {"unary": {"max_iter": 1}}, test_split="test"
+        str(scenes), ("unary",), "compare", {"n_regions": 20}, {"unary": {"max_iter": 1}}, splits=Splits(test="test")
     )
     compare(config, [3], tmp_path / "run", Means(tmp_path / "cache"))
     run = RunFolder(tmp_path / "run").run()
-    assert run.settings.test_split == "val"
+    assert run.settings.splits.test == "val"
     assert run.seeds == (3,)
     with pytest.raises(ValueError, match="seeds must name at least one seed"):
         compare(config, [], tmp_path / "other")
@@ -145,7 +147,7 @@ def test_seeds_of_a_comparison_share_a_random_split(tmp_path):
     scenes = write_scenes(tmp_path / "scenes", 12, shape=(30, 40))
     shutil.rmtree(scenes / "splits")
     config = RunConfig(
-        str(scenes), ("unary",), "compare", {"n_regions": 10}, {"unary": {"max_iter": 1}}, test_split="test"
+        str(scenes), ("unary",), "compare", {"n_regions": 10}, {"unary": {"max_iter": 1}}, splits=Splits(test="test")
     )
     compare(config, [2, 0], tmp_path / "run")
     whole, *runs = (RunFolder(tmp_path / "run" / place).run() for place in ("", "seed-2", "seed-0"))

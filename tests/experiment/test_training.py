@@ -18,7 +18,7 @@ from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, UnaryClassi
 from neuralfactors.experiment import VARIANTS, Means, build_model, compare, resume, train, tune
 from neuralfactors.experiment.models import check_config
 from neuralfactors.files import FileFormatError
-from neuralfactors.runs import TABLED, Run, RunConfig, RunFolder, Search
+from neuralfactors.runs import TABLED, Run, RunConfig, RunFolder, Search, Splits
 from neuralfactors.runs.lock import alone_in
 from neuralfactors.segmentation import WITH_CNN, Segmenter
 
@@ -37,7 +37,9 @@ def config(scenes):
     small = {"unary__hidden": (32,), "interaction__hidden": (64,), "max_iter": 12, "trainer__learning_rate": 5e-3}
     linear = {"max_iter": 12, "trainer__learning_rate": 5e-3}
     parameters = {"SGD": linear, "int+nrl": small}
-    return RunConfig(str(scenes), ("unary", "SGD", "int+nrl"), "demo", {"n_regions": 50}, parameters, test_split="test")
+    return RunConfig(
+        str(scenes), ("unary", "SGD", "int+nrl"), "demo", {"n_regions": 50}, parameters, splits=Splits(test="test")
+    )
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +303,7 @@ def test_evaluated_images_that_were_learnt_from_are_told(scenes, tmp_path, caplo
     caplog.set_level("INFO")
     few = {"n_regions": 10}
     config = RunConfig(
-        str(scenes), ("unary",), features=few, parameters={"*": {"max_iter": 1}}, train_split="train+val"
+        str(scenes), ("unary",), features=few, parameters={"*": {"max_iter": 1}}, splits=Splits("train+val")
     )
     train(config, tmp_path / "run")
     assert "12 to evaluate (12 of them are learnt from, too)" in caplog.text

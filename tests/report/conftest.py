@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from neuralfactors.files import sealed
-from neuralfactors.runs import Ablation, Accuracy, ClassInfo, Epoch, Metrics, Row, Run, RunConfig, RunFolder
+from neuralfactors.runs import Ablation, Accuracy, ClassInfo, Epoch, Metrics, Row, Run, RunConfig, RunFolder, Splits
 from neuralfactors.runs.records import Examples
 
 ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int+lin-dagger", "3-layer")
@@ -100,7 +100,7 @@ def make_run(tmp_path):
         names, run = list(names), RunFolder(tmp_path / folder)
         random = np.random.default_rng(0)
         colors = spaced_colors(len(names))
-        options = {"test_split": "test", "seed": 7, "preset": preset, **settings}
+        options = {"splits": Splits(test="test"), "seed": 7, "preset": preset, **settings}
         config = RunConfig("/data/scenes", tuple(rows), "compare", {"features": features}, **options)
         run.document.write(
             Run(

@@ -101,8 +101,8 @@ def test_limited_rows_and_other_settings_are_stated(make_comparison, write_resul
 
 def test_rows_made_with_the_preset_are_known_by_it(make_comparison, write_results):
     run, preset = make_comparison(KITTI, preset="kitti"), Preset.read("kitti").features["bow"]
-    parameters = {variant_key(row): changes for row, changes in preset["parameters"].items()}
-    change_settings(run, features=preset["options"], mirror=preset["mirror"], parameters=parameters)
+    parameters = {variant_key(row): changes for row, changes in preset.parameters.items()}
+    change_settings(run, features=preset.options, mirror=preset.mirror, parameters=parameters)
     assert "were not those that the preset has now" not in write_results(run)[1]
 
 

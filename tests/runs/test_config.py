@@ -1,8 +1,6 @@
-from dataclasses import replace
-
 import pytest
 
-from neuralfactors.runs import RunConfig, Search
+from neuralfactors.runs import RunConfig, Search, Splits
 from neuralfactors.runs.documents import decode, encode
 
 
@@ -13,7 +11,6 @@ from neuralfactors.runs.documents import decode, encode
         ({"variants": ("best",)}, r"variant must be one of unary, CP, .*, got 'best'"),
         ({"kind": "play"}, "kind must be one of train, compare, demo, tune, got 'play'"),
         ({"balance": 2.0}, "balance must be between 0 and 1, got 2.0"),
-        ({"holdout": -1}, "holdout must not be negative, got -1"),
         ({"limits": {"SGD": -3}}, "the limit of SGD must not be negative, got -3"),
     ],
 )
@@ -30,7 +27,7 @@ def test_config_comes_back_from_json():
 
 
 def test_what_settings_do_not_mention_has_its_default():
-    former = {name: value for name, value in encode(RunConfig("x")).items() if name not in ("limits", "holdout")}
+    former = {name: value for name, value in encode(RunConfig("x")).items() if name not in ("limits", "splits")}
     assert decode(RunConfig, former, "settings") == RunConfig("x") != RunConfig("x", limits={"SGD": 3})
 
 
@@ -41,7 +38,7 @@ def test_what_is_said_of_a_variant():
     assert RunConfig("x").limit_of("CP") == 0
 
 
-def test_features_and_splits():
+def test_features_and_copies():
     config = RunConfig("/a/b", features={"features": "bow+cnn"})
     assert (config.feature_kind, config.uses_cnn, config.data_name, config.copies) == ("bow+cnn", True, "b", 1)
     assert (RunConfig("x").feature_kind, RunConfig("x").uses_cnn, RunConfig("x", mirror=True).copies) == (
@@ -49,7 +46,13 @@ def test_features_and_splits():
         False,
         2,
     )
-    assert (config.learnt_split, replace(config, holdout=3).learnt_split) == ("train", "rest")
+
+
+def test_images_held_out_take_the_place_of_validation_images():
+    assert (Splits().learnt, Splits().followed) == ("train", "val")
+    assert (Splits(holdout=3).learnt, Splits(holdout=3).followed) == ("rest", "holdout")
+    with pytest.raises(ValueError, match="holdout must not be negative, got -1"):
+        Splits(holdout=-1)
 
 
 def test_search_is_checked():

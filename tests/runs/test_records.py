@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from neuralfactors.runs import Accuracy, Epoch, Metrics, Run, RunConfig, Trial
+from neuralfactors.runs import Accuracy, Epoch, Metrics, Run, RunConfig, Splits, Trial
 from neuralfactors.runs.records import finite
 
 METRICS = Metrics("test", 2, 0.5, 0.4, None, (0.5, None), (0.2, None), np.eye(2, dtype=np.int64))
@@ -46,6 +46,6 @@ def test_finite_numbers():
 
 
 def test_images_of_a_run():
-    run = Run(RunConfig("x", holdout=2), {"rest": 4, "holdout": 2, "test": 0}, (), 1, {}, "")
+    run = Run(RunConfig("x", splits=Splits(holdout=2)), {"rest": 4, "holdout": 2, "test": 0}, (), 1, {}, "")
     assert (run.n_train, run.has_test) == (4, False)
     assert replace(run, splits={"train": 6}).has_test

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from neuralfactors.runs import RunConfig, variant_key
+from neuralfactors.cli import options
+from neuralfactors.runs import RunConfig, Splits, variant_key
 from neuralfactors.runs.names import ALL_VARIANTS
 
 if TYPE_CHECKING:
@@ -46,16 +47,23 @@ class Choices:
     void: Sequence[str] | None
     drop: Sequence[str] | None
 
-    def config(self, variants: Sequence[str], *, tuning: bool = False, **more: Any) -> RunConfig:
-        """The run of `variants`: settings of files replace those of the preset, options replace both."""
+    def config(
+        self, variants: Sequence[str], *, tuning: bool = False, seed: int = RunConfig.seed, **splits: Any
+    ) -> RunConfig:
+        """The run of `variants`: settings of files replace those of the preset, options replace both.
+
+        `splits` are fields of `Splits` that only one of the commands has.
+        """
         from neuralfactors.experiment import every_variant, parameters_of, read_settings_of
 
         config = self._start(variants, tuning=tuning)
         layers = read_settings_of(self.settings or (), variants)
         given = {"n_regions": self.regions} if self.regions else {}
-        chosen = {"train_split": self.split, "val_split": self.validate, "mirror": self.mirror, **more}
         return replace(
             config,
+            seed=seed,
+            splits=options.with_given(config.splits, train=self.split, val=self.validate, **splits),
+            mirror=config.mirror if self.mirror is None else self.mirror,
             features={**config.features, **given},
             parameters=parameters_of(
                 variants, config.parameters, *layers, every_variant(variants, max_iter=self.epochs)
@@ -63,7 +71,6 @@ class Choices:
             limits={**config.limits, **_limits(self.limit or (), variants)},
             void=(*config.void, *(self.void or ())),
             drop=(*config.drop, *(self.drop or ())),
-            **{name: value for name, value in chosen.items() if value is not None},
         )
 
     def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:
@@ -71,8 +78,9 @@ class Choices:
 
         if self.preset:
             return self.preset.config(str(self.data), self.features, variants, tuning=tuning)
-        options, balance = {"features": self.features}, default_balance(self.features)
-        return RunConfig(str(self.data), tuple(variants), "compare", options, balance=balance, test_split="test")
+        features, balance = {"features": self.features}, default_balance(self.features)
+        splits = Splits(test="test")
+        return RunConfig(str(self.data), tuple(variants), "compare", features, balance=balance, splits=splits)
 
 
 def _limits(limits: Sequence[str], variants: Sequence[str]) -> dict[str, int]:

@@ -49,7 +49,7 @@ def compare(
     chosen = choices.Choices(
         data, known, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
     )
-    config = chosen.config(_keys(variants, features), test_split=test)
+    config = chosen.config(_keys(variants, features), test=test)
     numbers = range(seeds or (known.seeds if known else 1))
     with options.resumable(out):
         experiment.compare(config, numbers, out, options.means(cache, jobs, dask), options.command_line())

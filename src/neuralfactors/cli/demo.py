@@ -10,7 +10,7 @@ import typer
 from neuralfactors.cli import options
 from neuralfactors.cli.app import command, progress, tell
 from neuralfactors.cli.tables import show_rows
-from neuralfactors.runs import USUAL, RunConfig, RunFolder
+from neuralfactors.runs import USUAL, RunConfig, RunFolder, Splits
 from neuralfactors.runs.names import ALL_VARIANTS, BASELINE
 
 
@@ -19,7 +19,7 @@ def demo(
     out: options.NewRun = Path("runs/demo"),
     scenes: Annotated[int, typer.Option(min=5, help="Number of scenes to draw.")] = 60,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training scenes.")] = 15,
-    seed: Annotated[int, typer.Option(min=0, help="Of scenes, words and training.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of scenes, words and training.")] = RunConfig.seed,
 ) -> None:
     """Draw scenes in which only context tells sky from water, and learn them in three ways."""
     from neuralfactors import experiment
@@ -29,7 +29,7 @@ def demo(
     folder = RunFolder(out)
     config = RunConfig(
         str(folder.scenes.resolve()), ("unary", BASELINE, USUAL), "demo", {"n_regions": 120},
-        {ALL_VARIANTS: {"max_iter": epochs}}, test_split="test", seed=seed,
+        {ALL_VARIANTS: {"max_iter": epochs}}, splits=Splits(test="test"), seed=seed,
     )  # fmt: skip
     means = experiment.Means(n_jobs=1, verbose=progress())
     if folder.is_begun:  # and before scenes are written over those of another run

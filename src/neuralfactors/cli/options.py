@@ -7,8 +7,9 @@ import shlex
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
@@ -56,6 +57,15 @@ Backbone = Annotated[
         show_default="efficientnet-lite2",
     ),
 ]
+Epochs = Annotated[
+    int | None, typer.Option(min=1, help="Passes over the images.", show_default="25, or 16 with CNN; unary 50, CP 40")
+]
+Balance = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, help="0: classes count by area; 1: the same.", show_default="0, or 0.5 with CNN"),
+]
+Split = Annotated[str, typer.Option(help="What to learn from; join several by +.")]
+Validate = Annotated[str, typer.Option(help="Split to follow and judge the training by.")]
 Mirror = Annotated[
     bool | None, typer.Option("--mirror/--no-mirror", help="Learn from mirror images too.", show_default="no-mirror")
 ]
@@ -64,6 +74,15 @@ Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="CLASS", help=
 Settings = Annotated[
     list[Path] | None, typer.Option("--settings", metavar="FILE", help="Settings that 'tune' wrote; repeat.")
 ]
+Seed = Annotated[int, typer.Option(min=0, help="Of words, training and random splits.")]
+
+Record = TypeVar("Record")
+
+
+def with_given(record: Record, **values: object) -> Record:
+    """`record`, a dataclass, with those of `values` that are not None."""
+    given = {name: value for name, value in values.items() if value is not None}
+    return replace(record, **given)  # type: ignore[type-var]
 
 
 def feature_options(features: str, regions: int | None, backbone: str | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import typer
 from neuralfactors.cli import options
 from neuralfactors.cli.app import command, tell
 from neuralfactors.cli.tables import counted, show_json
-from neuralfactors.runs import RunConfig
+from neuralfactors.runs import RunConfig, Splits
 
 
 @command("prepare", "neuralfactors prepare photos --features bow+cnn --jobs -1")
@@ -18,11 +18,11 @@ def prepare(
     features: options.Features = "bow",
     regions: options.Regions = None,
     backbone: options.Backbone = None,
-    split: Annotated[str, typer.Option(help="What words are learnt from.")] = "train",
+    split: Annotated[str, typer.Option(help="What words are learnt from.")] = Splits.train,
     mirror: options.Mirror = None,
     void: options.Void = None,
     drop: options.Drop = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of words and random splits.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of words and random splits.")] = RunConfig.seed,
     cache: options.Cache = None,
     jobs: options.Jobs = None,
     dask: options.Dask = None,
@@ -32,7 +32,7 @@ def prepare(
     from neuralfactors.experiment import fill_cache
 
     config = RunConfig(
-        str(data), features=options.feature_options(features, regions, backbone), train_split=split,
+        str(data), features=options.feature_options(features, regions, backbone), splits=Splits(split),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     count, folder = fill_cache(config, options.means(cache, jobs, dask)), options.cache_folder(cache)

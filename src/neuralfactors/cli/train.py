@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-import typer
-
 from neuralfactors.cli import options
 from neuralfactors.cli.app import command, tell
 from neuralfactors.cli.tables import show_rows
-from neuralfactors.runs import USUAL, RunConfig, RunFolder, typed, variant_key
+from neuralfactors.runs import USUAL, RunConfig, RunFolder, Splits, typed, variant_key
 
 
 @command("train", "neuralfactors train photos --out runs/photos --features bow+cnn")
@@ -20,20 +16,14 @@ def train(
     features: options.Features = "bow",
     regions: options.Regions = None,
     backbone: options.Backbone = None,
-    epochs: Annotated[
-        int | None,
-        typer.Option(min=1, help="Passes over the images.", show_default="25, or 16 with CNN; unary 50, CP 40"),
-    ] = None,
-    balance: Annotated[
-        float | None,
-        typer.Option(min=0, max=1, help="0: classes count by area; 1: the same.", show_default="0, or 0.5 with CNN"),
-    ] = None,
-    split: Annotated[str, typer.Option(help="What to learn from; join several by +.")] = "train",
-    validate: Annotated[str, typer.Option(help="Split to follow and judge the training by.")] = "val",
+    epochs: options.Epochs = None,
+    balance: options.Balance = None,
+    split: options.Split = Splits.train,
+    validate: options.Validate = "val",
     mirror: options.Mirror = None,
     void: options.Void = None,
     drop: options.Drop = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of words, training and random splits.")] = 0,
+    seed: options.Seed = RunConfig.seed,
     cache: options.Cache = None,
     jobs: options.Jobs = None,
     dask: options.Dask = None,
@@ -48,7 +38,7 @@ def train(
     given = experiment.every_variant([key], max_iter=epochs, balance=balance)
     config = RunConfig(
         str(data), (key,), "train", options.feature_options(features, regions, backbone),
-        experiment.parameters_of([key], *layers, given), default_balance(features), split, validate, validate,
+        experiment.parameters_of([key], *layers, given), default_balance(features), Splits(split, validate, validate),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     with options.resumable(out):

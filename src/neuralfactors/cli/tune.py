@@ -11,7 +11,21 @@ import typer
 from neuralfactors.cli import choices, options
 from neuralfactors.cli.app import command, tell
 from neuralfactors.cli.tables import show_trials
-from neuralfactors.runs import USUAL, RunFolder, Search, variant_key
+from neuralfactors.runs import USUAL, RunConfig, RunFolder, Search, variant_key
+
+Trials = Annotated[int, typer.Option(min=1, help="How many settings are tried; two thirds coarse, then fine.")]
+Folds = Annotated[int, typer.Option(min=0, help="Cross-validate in so many parts; 0: use the split.")]
+Holdout = Annotated[int | None, typer.Option(min=1, help="Validate by so many training images, drawn at random.")]
+Names = Annotated[
+    str | None,
+    typer.Option(metavar="NAMES", help="Parameters to search, joined by commas.", show_default="all that matter"),
+]
+Validate = Annotated[str | None, typer.Option(help="Split to judge by.", show_default="val")]
+Seed = Annotated[int, typer.Option(min=0, help="Of the search, words, training and random splits.")]
+Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Trials at a time; -1: one per core.", show_default="1")]
+Dask = Annotated[
+    str | None, typer.Option("--dask", metavar="SCHEDULER", help="Run on a Dask cluster that sees DATA and TUNED.")
+]
 
 
 @command("tune", "neuralfactors tune msrc21 --preset msrc21 --variant int+nrl --trials 30 --out runs/tuned")
@@ -21,32 +35,23 @@ def tune(
     variant: options.Variant = USUAL,
     preset: choices.PresetName = None,
     features: choices.Features = "bow",
-    trials: Annotated[int, typer.Option(min=1, help="How many settings are tried; two thirds coarse, then fine.")] = 30,
-    folds: Annotated[int, typer.Option(min=0, help="Cross-validate in so many parts; 0: use the split.")] = 0,
-    holdout: Annotated[
-        int | None, typer.Option(min=1, help="Validate by so many training images, drawn at random.")
-    ] = None,
-    search: Annotated[
-        str | None,
-        typer.Option(metavar="NAMES", help="Parameters to search, joined by commas.", show_default="all that matter"),
-    ] = None,
+    trials: Trials = Search.n_trials,
+    folds: Folds = Search.folds,
+    holdout: Holdout = None,
+    search: Names = None,
     settings: options.Settings = None,
     regions: options.Regions = None,
     epochs: choices.Epochs = None,
     limit: choices.Limit = None,
     mirror: options.Mirror = None,
     split: choices.Split = None,
-    validate: Annotated[str | None, typer.Option(help="Split to judge by.", show_default="val")] = None,
+    validate: Validate = None,
     void: options.Void = None,
     drop: options.Drop = None,
-    seed: Annotated[int, typer.Option(min=0, help="Of the search, words, training and random splits.")] = 0,
+    seed: Seed = RunConfig.seed,
     cache: options.Cache = None,
-    jobs: Annotated[
-        int | None, typer.Option("--jobs", "-j", help="Trials at a time; -1: one per core.", show_default="1")
-    ] = None,
-    dask: Annotated[
-        str | None, typer.Option("--dask", metavar="SCHEDULER", help="Run on a Dask cluster that sees DATA and TUNED.")
-    ] = None,
+    jobs: Jobs = None,
+    dask: Dask = None,
     as_json: options.AsJson = False,
 ) -> None:
     """Choose the settings of a variant on validation images; writes TUNED/settings.json for 'train' and 'compare'.

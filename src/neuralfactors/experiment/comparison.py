@@ -24,7 +24,7 @@ def compare(
     """The folder `out`, after the variants of `config` have been trained and evaluated with every seed.
 
     A comparison of the same settings that is there already is resumed; more seeds may be asked of it. Where the
-    images have no `test_split`, variants are evaluated on `val_split`; ValueError where they have neither.
+    images have no split `test`, variants are evaluated on `val`; ValueError where they have neither.
     """
     seeds = tuple(dict.fromkeys(seeds))
     if not seeds:
@@ -32,12 +32,11 @@ def compare(
     config = replace(config, seed=seeds[0])
     data = open_folder(config)
     if not used_splits(config, data)["test"]:
-        missing, config = config.test_split, replace(config, test_split=config.val_split)
+        missing, present = config.splits.test, config.splits.val
+        config = replace(config, splits=replace(config.splits, test=present))
         if not used_splits(config, data)["test"]:
-            raise ValueError(
-                f"{data.root} has neither {missing} nor {config.val_split} to evaluate rows on: use --test"
-            )
-        logger.info("There is no split %s: rows are evaluated on %s", missing, config.test_split)
+            raise ValueError(f"{data.root} has neither {missing} nor {present} to evaluate rows on: use --test")
+        logger.info("There is no split %s: rows are evaluated on %s", missing, present)
     folder = RunFolder(Path(out))
     if not folder.is_begun:
         check_config(config)
@@ -80,6 +79,7 @@ def _resume_seeds(folder: RunFolder, run: Run, means: Means) -> None:
             if place.is_begun:
                 resume_run(place, means)
             else:  # all seeds are judged by the same images
-                train(replace(run.settings, seed=seed, split_seed=run.settings.seed), place.path, means, run.command)
+                splits = replace(run.settings.splits, seed=run.settings.seed)
+                train(replace(run.settings, seed=seed, splits=splits), place.path, means, run.command)
     if not run.finished:
         folder.document.write(run.ended())

@@ -67,13 +67,14 @@ def open_data(config: RunConfig) -> ImageFolder:
 
 def open_folder(config: RunConfig) -> ImageFolder:
     """The images of a run by split, with those that it holds out."""
-    seed = config.seed if config.split_seed is None else config.split_seed
+    splits = config.splits
+    seed = config.seed if splits.seed is None else splits.seed
     data = ImageFolder(config.data, void=config.void, drop=config.drop, random_state=seed)
-    if config.holdout:
-        names = [sample.name for sample in data[config.train_split]]
-        if config.holdout >= len(names):
-            raise ValueError(f"holdout must leave an image to learn from: of {len(names)}, got {config.holdout}")
-        held = drawn(len(names), config.holdout, config.seed)
+    if splits.holdout:
+        names = [sample.name for sample in data[splits.train]]
+        if splits.holdout >= len(names):
+            raise ValueError(f"holdout must leave an image to learn from: of {len(names)}, got {splits.holdout}")
+        held = drawn(len(names), splits.holdout, config.seed)
         rest = sorted(set(range(len(names))) - set(held))
         data.splits |= {HOLDOUT: [names[n] for n in held], REST: [names[n] for n in rest]}
     return data
@@ -87,8 +88,8 @@ def used_splits(config: RunConfig, data: ImageFolder) -> dict[str, str | None]:
             return None
         return split if data[split] else None
 
-    val = HOLDOUT if config.holdout else config.val_split
-    return {"train": config.learnt_split, "val": present(val), "test": present(config.test_split)}
+    splits = config.splits
+    return {"train": splits.learnt, "val": present(splits.followed), "test": present(splits.test)}
 
 
 def data_digest(config: RunConfig, data: ImageFolder) -> str:

@@ -65,8 +65,9 @@ def fit_segmenter(
 def evaluate_row(folder: RunFolder, row: RowFolder, data: str | os.PathLike[str], split: str, means: Means) -> Metrics:
     """Figures of a finished row on a split of a labelled folder; void classes as in the run."""
     config = folder.run().settings
-    holdout = config.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
-    images = open_folder(replace(_void_in(config, Path(data)), data=os.fspath(data), holdout=holdout))
+    holdout = config.splits.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
+    splits = replace(config.splits, holdout=holdout)
+    images = open_folder(replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits))
     segmenter = Segmenter.load(row.path, features=folder.features)
     segmenter.describer_ = Describer.load(folder.features, **means.builder_options(len(images[split])))
     segmenter.check_classes(images.classes, os.fspath(data))

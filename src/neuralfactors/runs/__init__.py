@@ -1,6 +1,6 @@
 """The run folder: layout, format, typed records, names of variants, lock. Knows neither torch nor scikit-learn."""
 
-from neuralfactors.runs.config import RunConfig, Search
+from neuralfactors.runs.config import RunConfig, Search, Splits
 from neuralfactors.runs.names import NAMES, STATE_OF_THE_ART, TABLED, USUAL, VariantName, variant_key
 from neuralfactors.runs.records import (
     Ablation,
@@ -32,6 +32,7 @@ __all__ = [
     "RunFolder",
     "Search",
     "Settings",
+    "Splits",
     "Trial",
     "VariantName",
     "typed",

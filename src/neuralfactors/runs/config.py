@@ -16,6 +16,44 @@ Parameters = Mapping[str, Mapping[str, Any]]  # changes of the estimators' param
 
 
 @dataclass(frozen=True)
+class Splits:
+    """Which images a run learns from, follows its training by and evaluates the result on.
+
+    Parameters
+    ----------
+    train : str, default="train"
+        What to learn from; several are joined by +.
+    val, test : str or None, default="val"
+        What to follow the training by, and to evaluate the result on; None: not done.
+    holdout : int, default=0
+        Number of images of `train`, drawn by the seed of the run, that are not learnt from: they are the split
+        "holdout", which takes the place of `val`.
+    seed : int or None, default=None
+        Seed of the random split of images that have no splits; None: that of the run.
+    """
+
+    train: str = "train"
+    val: str | None = "val"
+    test: str | None = "val"
+    holdout: int = 0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.holdout < 0:
+            raise ValueError(f"holdout must not be negative, got {self.holdout}")
+
+    @property
+    def learnt(self) -> str:
+        """The split that variants learn from: `train`, or what `holdout` leaves of it."""
+        return REST if self.holdout else self.train
+
+    @property
+    def followed(self) -> str | None:
+        """The split that the training is followed by: `val`, or the images of `holdout`."""
+        return HOLDOUT if self.holdout else self.val
+
+
+@dataclass(frozen=True)
 class RunConfig:
     """A run: variants trained on one set of images with the same features.
 
@@ -34,11 +72,8 @@ class RunConfig:
         parameter. "balance" among them is that of the `Segmenter`.
     balance : float, default=0.0
         That of variants for which neither `parameters` nor the variant says anything; see `Segmenter`.
-    train_split, val_split, test_split : str, default="train", "val" and "val"
-        What to learn from, to follow the training by, and to evaluate the result on; None: not done.
-    holdout : int, default=0
-        Number of images of `train_split`, drawn by `seed`, that are not learnt from: they are the split "holdout",
-        which takes the place of `val_split`.
+    splits : Splits, default=Splits()
+        What to learn from and to be judged by.
     limits : mapping, default={}
         Number of training images by variant, ``"*"`` for all others: so many are drawn by `seed`; 0 is no limit.
     mirror : bool, default=False
@@ -49,8 +84,6 @@ class RunConfig:
     preset : str, default=None
     n_examples : int, default=12
         How many images of the evaluated split are kept in the run folder, with all predictions.
-    split_seed : int, default=None
-        Seed of the random split of images that have no splits; None: `seed`.
     """
 
     data: str
@@ -59,10 +92,7 @@ class RunConfig:
     features: Mapping[str, Any] = field(default_factory=dict)
     parameters: Parameters = field(default_factory=dict)
     balance: float = 0.0
-    train_split: str = "train"
-    val_split: str | None = "val"
-    test_split: str | None = "val"
-    holdout: int = 0
+    splits: Splits = Splits()
     limits: Mapping[str, int] = field(default_factory=dict)
     mirror: bool = False
     void: tuple[str, ...] = ()
@@ -70,7 +100,6 @@ class RunConfig:
     seed: int = 0
     preset: str | None = None
     n_examples: int = 12
-    split_seed: int | None = None
 
     def __post_init__(self) -> None:
         changed: dict[str, Any] = {
@@ -92,8 +121,6 @@ class RunConfig:
             raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {self.kind!r}")
         if not 0 <= self.balance <= 1:
             raise ValueError(f"balance must be between 0 and 1, got {self.balance}")
-        if self.holdout < 0:
-            raise ValueError(f"holdout must not be negative, got {self.holdout}")
         for variant, limit in self.limits.items():
             if limit < 0:
                 raise ValueError(f"the limit of {variant} must not be negative, got {limit}")
@@ -116,11 +143,6 @@ class RunConfig:
     def uses_cnn(self) -> bool:
         """Whether a network is among the features."""
         return "cnn" in self.feature_kind
-
-    @property
-    def learnt_split(self) -> str:
-        """The split that variants learn from: `train_split`, or what `holdout` leaves of it."""
-        return REST if self.holdout else self.train_split
 
     @property
     def copies(self) -> int:

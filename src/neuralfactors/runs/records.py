@@ -64,7 +64,7 @@ class Run:
     @property
     def n_train(self) -> int | None:
         """How many images there are to learn from."""
-        return self.splits.get(self.settings.learnt_split)
+        return self.splits.get(self.settings.splits.learnt)
 
     def ended(self) -> Run:
         """The same, finished now unless it was before."""

@@ -13,10 +13,22 @@ from pathlib import Path
 from typing import Any
 
 from neuralfactors.datasets import ImageFolder
-from neuralfactors.runs import RunConfig
+from neuralfactors.runs import RunConfig, Splits
+from neuralfactors.runs.config import Parameters
+from neuralfactors.runs.documents import decode
 
 FOLDER = Path(__file__).parent
 PRESETS = ("msrc21", "kitti", "siftflow")
+
+
+@dataclass(frozen=True)
+class FeaturePreset:
+    """Features of an image set, and the settings of variants with them, as `RunConfig` takes them."""
+
+    options: Mapping[str, Any]
+    parameters: Parameters
+    limits: Mapping[str, int]
+    mirror: bool
 
 
 @dataclass(frozen=True)
@@ -24,19 +36,21 @@ class Preset:
     """What is known of an image set."""
 
     name: str
-    classes: Sequence[str]  # those that count
-    drop: Sequence[str]
+    classes: tuple[str, ...]  # those that count
+    drop: tuple[str, ...]
     seeds: int  # how many a comparison runs
-    final: Mapping[str, Any]  # splits and holdout, as in RunConfig, of the comparison
-    tuning: Mapping[str, Any]  # those for choosing settings; they do without the test images
-    features: Mapping[str, Mapping[str, Any]]  # options, parameters, limits and mirror by kind
+    final: Splits  # of the comparison
+    tuning: Splits  # those for choosing settings; they do without the test images
+    features: Mapping[str, FeaturePreset]  # by kind, "bow" or "cnn"
 
     @classmethod
     def read(cls, name: str) -> Preset:
         """The preset called `name`."""
         if name not in PRESETS:
             raise ValueError(f"preset must be one of {', '.join(PRESETS)}, got {name!r}")
-        return cls(name, **json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8")))
+        body = json.loads((FOLDER / f"{name}.json").read_text(encoding="utf-8"))
+        preset: Preset = decode(cls, {"name": name, **body}, name)
+        return preset
 
     def config(self, data: str, features: str, rows: Sequence[str], *, tuning: bool = False) -> RunConfig:
         """The run of `rows` on the folder `data`, refused where its classes are not those of this set."""
@@ -46,13 +60,14 @@ class Preset:
         self.check(data)
         chosen = self.features[features]
         return RunConfig(
-            data, tuple(rows), "compare", chosen["options"], chosen["parameters"], limits=chosen["limits"],
-            mirror=chosen["mirror"], drop=tuple(self.drop), preset=self.name, **(self.tuning if tuning else self.final),
+            data, tuple(rows), "compare", chosen.options, chosen.parameters,
+            splits=self.tuning if tuning else self.final, limits=chosen.limits, mirror=chosen.mirror, drop=self.drop,
+            preset=self.name,
         )  # fmt: skip
 
     def check(self, data: str) -> None:
         """Refuse the folder `data` unless it has the classes of this set."""
         found = [entry.name for entry in ImageFolder(data).classes.kept if entry.name not in self.drop]
-        if found != list(self.classes):
+        if tuple(found) != self.classes:
             wanted, got = ", ".join(self.classes), ", ".join(found)
             raise ValueError(f"the preset {self.name} is for the classes {wanted}, but {data} has {got}")

@@ -28,9 +28,10 @@ def tune(
     training images. A third of the trials are drawn close to the best of the others. Words and scaling come from all
     training images. A search of the same settings that is there already is resumed.
     """
-    config = replace(config, variants=config.variants[:1], kind="tune", test_split=None)
+    splits = replace(config.splits, test=None)
     if search.folds:
-        config = replace(config, val_split=None, holdout=0)
+        splits = replace(splits, val=None, holdout=0)
+    config = replace(config, variants=config.variants[:1], kind="tune", splits=splits)
     folder = RunFolder(Path(out))
     data = open_data(config)
     check_config(config)
