@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +36,7 @@ class Choices:
     """What was chosen of these options; None keeps what the preset says, or the default."""
 
     data: Path
-    preset: Preset | None
+    preset: str | None
     features: str
     settings: Sequence[Path] | None
     regions: int | None
@@ -46,6 +47,13 @@ class Choices:
     validate: str | None
     void: Sequence[str] | None
     drop: Sequence[str] | None
+
+    @cached_property
+    def known(self) -> Preset | None:
+        """The preset that was named."""
+        from neuralfactors.experiment import Preset
+
+        return Preset.read(self.preset) if self.preset else None
 
     def config(
         self, variants: Sequence[str], *, tuning: bool = False, seed: int = RunConfig.seed, **splits: Any
@@ -76,8 +84,8 @@ class Choices:
     def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:
         from neuralfactors.segmentation import default_balance
 
-        if self.preset:
-            return self.preset.config(str(self.data), self.features, variants, tuning=tuning)
+        if self.known:
+            return self.known.config(str(self.data), self.features, variants, tuning=tuning)
         features, balance = {"features": self.features}, default_balance(self.features)
         splits = Splits(test="test")
         return RunConfig(str(self.data), tuple(variants), "compare", features, balance=balance, splits=splits)

@@ -45,12 +45,11 @@ def compare(
     """
     from neuralfactors import experiment
 
-    known = experiment.Preset.read(preset) if preset else None
     chosen = choices.Choices(
-        data, known, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
+        data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
     )
     config = chosen.config(_keys(variants, features), test=test)
-    numbers = range(seeds or (known.seeds if known else 1))
+    numbers = range(seeds or (chosen.known.seeds if chosen.known else 1))
     with options.resumable(out):
         experiment.compare(config, numbers, out, options.means(cache, jobs, dask), options.command_line())
     show_comparison(out, as_json=as_json)
@@ -60,4 +59,4 @@ def compare(
 def _keys(variants: str, features: str) -> tuple[str, ...]:
     if variants == "all":
         return (*TABLED, STATE_OF_THE_ART) if "cnn" in features else TABLED
-    return tuple(dict.fromkeys(variant_key(name.strip()) for name in variants.split(",")))
+    return tuple(dict.fromkeys(map(variant_key, options.listed(variants))))

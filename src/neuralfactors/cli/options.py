@@ -85,6 +85,15 @@ def with_given(record: Record, **values: object) -> Record:
     return replace(record, **given)  # type: ignore[type-var]
 
 
+def listed(names: str) -> tuple[str, ...]:
+    """Names that were joined by commas.
+
+    >>> listed("unary, SGD")
+    ('unary', 'SGD')
+    """
+    return tuple(name.strip() for name in names.split(","))
+
+
 def feature_options(features: str, regions: int | None, backbone: str | None) -> dict[str, Any]:
     """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
     if backbone is not None and "cnn" not in features:

@@ -65,17 +65,14 @@ def tune(
 
     if folds and (holdout or validate):
         raise ValueError("--folds judges by the training images themselves: leave out --holdout and --validate")
-    known = experiment.Preset.read(preset) if preset else None
     chosen = choices.Choices(
-        data, known, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
+        data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
     )
     held = holdout or (0 if validate else None)
     config = chosen.config([variant_key(variant)], tuning=True, holdout=held, seed=seed)
-    names = None if search is None else tuple(name.strip() for name in search.split(","))
+    plan = Search(trials, None if search is None else options.listed(search), folds)
     with options.resumable(out):
-        experiment.tune(
-            config, Search(trials, names, folds), out, options.means(cache, jobs, dask), options.command_line()
-        )
+        experiment.tune(config, plan, out, options.means(cache, jobs, dask), options.command_line())
     folder = RunFolder(out)
     show_trials(folder, as_json=as_json)
     tell(f"The settings are in {folder.settings.path}. Next: {_next_command(chosen, variant, seed, folder)} --out RUN")
@@ -84,7 +81,7 @@ def tune(
 def _next_command(chosen: choices.Choices, variant: str, seed: int, folder: RunFolder) -> str:
     """The command that uses the settings that were found on the same data."""
     if chosen.preset:
-        words = ["compare", chosen.data, "--preset", chosen.preset.name, "--variants", variant]
+        words = ["compare", chosen.data, "--preset", chosen.preset, "--variants", variant]
     else:
         words = ["train", chosen.data, "--variant", variant, *(["--mirror"] if chosen.mirror else [])]
         words += _given(seed=seed or None)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
 from sklearn.base import TransformerMixin
 
 from neuralfactors.estimators.gradient import GradientEstimator, Objective
@@ -59,13 +60,13 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
 
     def predict_proba(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
         """Class probabilities (V, L), one array per graph."""
-        return [np.exp(_log_softmax(scores)) for scores in self._unary_scores(X)]
+        return [np.exp(log_softmax(scores, axis=1)) for scores in self._unary_scores(X)]
 
     def transform(self, X: Sequence[Graph]) -> list[Graph]:
         """The graphs with class probabilities (or `output`) in place of their node features."""
         outputs: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
-            "probability": lambda scores: np.exp(_log_softmax(scores)),
-            "log_probability": _log_softmax,
+            "probability": lambda scores: np.exp(log_softmax(scores, axis=1)),
+            "log_probability": lambda scores: log_softmax(scores, axis=1),
             "decision": lambda scores: scores,
         }
         if self.output not in outputs:
@@ -87,8 +88,3 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
             scores = self.model_.unary(batch.node_features).cpu().numpy()
             found += np.split(scores, batch.node_ptr[1:-1].numpy())
         return found
-
-
-def _log_softmax(scores: NDArray[Any]) -> NDArray[Any]:
-    shifted = scores - scores.max(axis=1, keepdims=True)
-    return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)))

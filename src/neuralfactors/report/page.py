@@ -73,8 +73,6 @@ def _context(results: RunResults) -> dict[str, Any]:
         "run": results.run,
         "title": _title(settings),
         "paper": paper,
-        "paper_title": PAPER,
-        "names": NAMES,
         "lines": lines,
         "evaluated_on": tables.evaluated_on(results),
         "slots": slots,
@@ -97,8 +95,6 @@ def _context(results: RunResults) -> dict[str, Any]:
         "run_settings": _flatten(encode(settings)),
         "row_settings": _aligned(_flatten(encode(row.row.settings)) for row in results.rows),
         "chosen": USUAL if results.row(USUAL) in measured else (measured[-1].variant.key if measured else ""),
-        "style": _asset("page.css"),
-        "script": _asset("page.js"),
     }
 
 
@@ -191,9 +187,10 @@ def _environment() -> Environment:
     environment.filters |= {"percent": svg.percent, "signed": svg.signed, "short": svg.short}
     environment.filters["plus_minus"] = svg.plus_minus
     environment.globals |= {"mark": svg.mark, "dashes": svg.DASHES, "parts": bars.PARTS}
+    environment.globals |= {"paper_title": PAPER, "names": NAMES}
+    environment.globals |= {"style": _asset("page.css"), "script": _asset("page.js")}
     return environment
 
 
-@cache
 def _asset(name: str) -> Markup:
     return Markup((ASSETS / name).read_text(encoding="utf-8"))

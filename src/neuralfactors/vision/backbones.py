@@ -114,18 +114,26 @@ def evaluating(network: nn.Module) -> Iterator[None]:
 
     That is after the last of the threads that use the network: one must not switch it back under another.
     """
+    _begin_use(network)
+    try:
+        yield
+    finally:
+        _end_use(network)
+
+
+def _begin_use(network: nn.Module) -> None:
     with _LOCK:
         n_users, training = _IN_USE.get(network, (0, [module for module in network.modules() if module.training]))
         _IN_USE[network] = n_users + 1, training
         for module in training:
             module.training = False
-    try:
-        yield
-    finally:
-        with _LOCK:
-            n_users, training = _IN_USE.pop(network)
-            if n_users > 1:
-                _IN_USE[network] = n_users - 1, training
-            else:
-                for module in training:
-                    module.training = True
+
+
+def _end_use(network: nn.Module) -> None:
+    with _LOCK:
+        n_users, training = _IN_USE.pop(network)
+        if n_users > 1:
+            _IN_USE[network] = n_users - 1, training
+            return
+        for module in training:
+            module.training = True

@@ -79,15 +79,18 @@ def dimensions(
 
 
 def _scaled(known: Mapping[str, Any]) -> list[Dimension]:
-    found = []
-    for (name, interaction), decades in DECADES.items():
-        for full in (name, interaction):
-            if full in known:
-                centre = known[name] if known[full] is None else known[full]
-                if not isinstance(centre, int | float):
-                    raise ValueError(f"{full} must be a number to search around, got {centre!r}")
-                found.append(Dimension(full, centre / 10**decades, centre * 10**decades, centre))
-    return found
+    return [
+        _around(name, known[names[0]] if known[name] is None else known[name], decades)
+        for names, decades in DECADES.items()
+        for name in names
+        if name in known
+    ]
+
+
+def _around(name: str, now: Any, decades: float) -> Dimension:
+    if not isinstance(now, int | float):
+        raise ValueError(f"{name} must be a number to search around, got {now!r}")
+    return Dimension(name, now / 10**decades, now * 10**decades, now)
 
 
 def _schedule(known: Mapping[str, Any]) -> list[Dimension]:
