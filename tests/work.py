@@ -1,7 +1,24 @@
 """Counts how often something is done, whoever asks for it."""
 
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
 from unittest.mock import patch
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class LoggedImage:
+    """Reads an image in whatever process, and leaves a line in a file whenever it does."""
+
+    image: np.ndarray
+    log: Path
+
+    def __call__(self):
+        with self.log.open("a") as log:
+            log.write("read\n")
+        return self.image
 
 
 @contextmanager

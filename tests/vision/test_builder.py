@@ -4,6 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from pictures import FEW_WORDS, IMAGES, Pyramid, assert_same_graphs
+from work import LoggedImage
 
 from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings, features
 from neuralfactors.vision import builder as builder_module
@@ -30,6 +31,23 @@ def test_a_dask_cluster_gives_the_same(builder, dask_cluster):
     remote = FeatureBuilder(FEW_WORDS, dask=dask_cluster.scheduler_address).fit(IMAGES)
     for one, two in zip(builder.transform_many(IMAGES), remote.transform_many(IMAGES), strict=True):
         assert_same_graphs(one, two)
+
+
+PLACES = ["this process", "threads", "many cores", "CNN on several cores", "Dask"]
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_each_image_is_read_once_wherever_it_is_described(place, tmp_path, monkeypatch, request):
+    settings, options = FEW_WORDS, {"n_jobs": 1 if place == PLACES[0] else 2}
+    if place == "many cores":
+        monkeypatch.setattr(builder_module, "MAX_THREADS", 1)
+    elif place == "CNN on several cores":
+        settings, options["backbone"] = replace(FEW_WORDS, features="bow+cnn"), Pyramid()
+    elif place == "Dask":
+        options = {"dask": request.getfixturevalue("dask_cluster").scheduler_address}
+    log = tmp_path / "log"
+    graphs = FeatureBuilder(settings, **options).open([LoggedImage(image, log) for image in IMAGES], learn=True)
+    assert len(list(graphs.first_pass())) == len(log.read_text().splitlines()) == len(IMAGES)
 
 
 def test_state_through_json_and_back(builder):

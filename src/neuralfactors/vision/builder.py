@@ -24,7 +24,9 @@ from neuralfactors.vision.sources import ImageSource, image_key, read
 from neuralfactors.vision.words import learn_words
 
 MAX_WORD_IMAGES = 500  # their descriptors, some 200 KB an image, must fit in memory together
-DRAFT_MEMORY = 2**30  # bytes of drafts, some 4 MB an image, that are kept from learning the words to applying them
+# Bytes of drafts, some 4 MB an image, that are kept from learning the words to applying them. They come from other
+# processes too: moving them takes less than decoding the images again.
+DRAFT_MEMORY = 2**30
 # Words are counted by kernels that need no interpreter: so many cores are kept busy by threads, which start at once and
 # hand over what they have made. More cores would wait for the interpreter, and networks have threads of their own.
 MAX_THREADS = 4
@@ -125,7 +127,7 @@ class FeatureBuilder:
         return drafts
 
     def _learn(self, images: Sequence[ImageSource], chosen: Sequence[int], room: int) -> dict[int, Draft]:
-        task = partial(_sample, settings=self.settings, room=room // len(chosen) if self._is_local else 0)
+        task = partial(_sample, settings=self.settings, room=room // len(chosen))
         results = self._map(task, (images[n] for n in chosen), len(chosen), "Words")
         samples, drafts = [], {}
         for n, (sample, made) in zip(chosen, results, strict=True):
