@@ -6,26 +6,33 @@ import sys
 import pytest
 
 from neuralfactors import datasets
-from neuralfactors.extras import advice, is_ours, lazy_names
+from neuralfactors.extras import lazy_names, needs
 
 
 def test_names_load_when_they_are_used():
-    find = lazy_names("json", {"JSONDecoder": "decoder", "gone": "no_such_module"}, {})
+    find = lazy_names("json", {"JSONDecoder": "decoder", "gone": "no_such_module"})
     assert find("JSONDecoder").__name__ == "JSONDecoder"
     with pytest.raises(AttributeError, match="module 'json' has no attribute 'slove'"):
         find("slove")
 
 
 def test_the_sentence_names_the_package_and_the_command():
-    error = ModuleNotFoundError("No module named 'torch'", name="torch")
-    assert advice("Graph", error, "learn") == "Graph needs the package torch: pip install 'neuralfactors[learn]'"
-    assert not is_ours(error)
-    assert is_ours(ModuleNotFoundError(name="neuralfactors.gone"))
+    with pytest.raises(ModuleNotFoundError) as told, needs("graph", "learn"):
+        import no_such_package  # noqa: F401
+    assert str(told.value) == "graph needs the package no_such_package: pip install 'neuralfactors[learn]'"
+    assert told.value.name == "no_such_package"
+
+
+def test_the_sentence_is_of_what_was_asked_for():
+    """Who asks for segmentation shall not first be told to install what its graphs need."""
+    with pytest.raises(ModuleNotFoundError) as told, needs("segmentation", "segment"), needs("graph", "learn"):
+        import no_such_package  # noqa: F401
+    assert str(told.value) == "segmentation needs the package no_such_package: pip install 'neuralfactors[segment]'"
 
 
 def test_what_is_missing_of_our_own_is_no_missing_extra():
-    with pytest.raises(ModuleNotFoundError, match=r"neuralfactors\.gone"):
-        lazy_names("neuralfactors", {"name": "gone"}, {"gone": "learn"})("name")
+    with pytest.raises(ModuleNotFoundError, match=r"No module named 'neuralfactors\.gone'"), needs("graph", "learn"):
+        import neuralfactors.gone  # noqa: F401
 
 
 def test_chains_need_nothing_that_reads_pictures():

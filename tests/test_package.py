@@ -154,6 +154,9 @@ print(solve(np.array([[0.0, 1.0], [0.2, 0.0]]), np.eye(2)[None], np.array([[0, 1
 
 def solve_door(environment, folder):
     assert "optimal" in environment(ROOT / "examples" / "inference.py").stdout
+    (folder / "problem.uai").write_text("MARKOV 2\n2 2\n1\n2 0 1\n4\n1 2 3 4\n")
+    result = environment.run(environment.bin / "neuralfactors", "solve", folder / "problem.uai")
+    assert "labels:  1 1\n" in result.stdout
 
 
 def learn_door(environment, folder):
@@ -184,8 +187,9 @@ def segment_door(environment, folder):
 
 
 def told(environment, name):
-    """The last line of what Python says when `name` is imported from the package."""
-    return environment("-c", f"from neuralfactors import {name}", check=False).stderr.strip().splitlines()[-1]
+    """The last line of what Python says when `name`, or a module, is imported from the package."""
+    words = "import neuralfactors." if name.islower() else "from neuralfactors import "
+    return environment("-c", f"{words}{name}", check=False).stderr.strip().splitlines()[-1]
 
 
 DOORS = {"": solve_door, "learn": learn_door, "segment": segment_door}
@@ -212,12 +216,16 @@ def test_each_extra_brings_no_more_than_its_layer(installed):
 
 def test_a_missing_extra_is_one_sentence_with_the_command(installed):
     extra, environment = installed
+    sentence = r"ModuleNotFoundError: neuralfactors\.[.\w]+ needs the package \w+: pip install 'neuralfactors\[%s\]'"
     if extra == "":
-        assert told(environment, "StructuralSVM").endswith("pip install 'neuralfactors[learn]'")
+        for name in ("StructuralSVM", "graph", "factors", "persistence", "learning.decode", "estimators"):
+            assert re.fullmatch(sentence % "learn", told(environment, name))
     if extra != "segment":
-        sentence = r"ImportError: \w+ needs the package \w+: pip install 'neuralfactors\[segment\]'"
-        assert re.fullmatch(sentence, told(environment, "Segmenter"))
-        result = environment.run(environment.bin / "neuralfactors", "solve", "problem.uai", check=False)
-        told_by_command = "Error: the command line needs the package typer: pip install 'neuralfactors[segment]'\n"
+        for name in ("Segmenter", "segmentation.files", "vision", "experiment", "datasets.images"):
+            assert re.fullmatch(sentence % "segment", told(environment, name))
+        result = environment.run(environment.bin / "neuralfactors", "train", "photos", check=False)
+        told_by_command = (
+            "Error: every command but solve needs the package typer: pip install 'neuralfactors[segment]'\n"
+        )
         assert result.stderr == told_by_command
         assert result.returncode == 1

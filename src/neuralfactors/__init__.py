@@ -64,9 +64,8 @@ _HOMES = {
     "solve": "inference",
     "solve_batch": "inference",
 }
-_EXTRAS = {home: "segment" if home == "segmentation" else "learn" for home in _HOMES.values()}
 
-__getattr__ = lazy_names(__name__, _HOMES, _EXTRAS)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -1,9 +1,10 @@
-"""Names that load when they are first used, and what to install where a package is missing for one."""
+"""Names that load when they are first used, and what to install where a package is missing."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 
 def advice(what: str, error: ModuleNotFoundError, extra: str) -> str:
@@ -11,12 +12,18 @@ def advice(what: str, error: ModuleNotFoundError, extra: str) -> str:
     return f"{what} needs the package {error.name}: pip install 'neuralfactors[{extra}]'"
 
 
-def is_ours(error: ModuleNotFoundError) -> bool:
-    """Whether the module that is missing should be part of neuralfactors itself."""
-    return (error.name or "").partition(".")[0] == __package__
+@contextmanager
+def needs(module: str, extra: str) -> Iterator[None]:
+    """Imports of `module` for which packages of `extra` must be there: where one is missing, a sentence says so."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == __package__:  # a part of neuralfactors itself
+            raise
+        raise ModuleNotFoundError(advice(module, error, extra), name=error.name) from None
 
 
-def lazy_names(package: str, homes: Mapping[str, str], extras: Mapping[str, str]) -> Callable[[str], object]:
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """The `__getattr__` of a package whose names live in its modules.
 
     Parameters
@@ -25,18 +32,11 @@ def lazy_names(package: str, homes: Mapping[str, str], extras: Mapping[str, str]
         Its `__name__`.
     homes : mapping of str to str
         The module of each name.
-    extras : mapping of str to str
-        The extra that a module needs.
     """
 
     def find(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        try:
-            return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
-        except ModuleNotFoundError as error:
-            if is_ours(error):
-                raise
-            raise ImportError(advice(name, error, extras[homes[name]])) from error
+        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
 
     return find

@@ -7,14 +7,16 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-import torch
-from sklearn.base import BaseEstimator
-from torch import Tensor, nn
-from torch.nn import functional
-
+from neuralfactors.extras import needs
 from neuralfactors.graph import GraphBatch
 from neuralfactors.layers import Workspace, activate, draw_masks, join_ones, joined, make_hidden, stages
 from neuralfactors.potentials import Potentials
+
+with needs(__name__, "learn"):
+    import torch
+    from sklearn.base import BaseEstimator
+    from torch import Tensor, nn
+    from torch.nn import functional
 
 FORWARD_ROWS = 512  # at a time without gradient, so that what lies between the layers stays in the processor's cache
 

@@ -7,9 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor
+
+from neuralfactors.extras import needs
+
+with needs(__name__, "learn"):
+    import torch
+    from torch import Tensor
 
 VOID = -1  # the label of a node that has none: it carries no loss
 

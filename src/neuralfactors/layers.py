@@ -8,9 +8,12 @@ from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-import torch
-from torch import Tensor, nn
-from torch.nn import functional
+from neuralfactors.extras import needs
+
+with needs(__name__, "learn"):
+    import torch
+    from torch import Tensor, nn
+    from torch.nn import functional
 
 
 def fast_tanh_(values: Tensor) -> Tensor:

@@ -15,12 +15,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import SafetensorError
-from safetensors import torch as safetensors
-from torch import Tensor
-
+from neuralfactors.extras import needs
 from neuralfactors.files import FileFormatError, check_regular, parse_json, sealed, unsealed, write_atomically
+
+with needs(__name__, "learn"):
+    import torch
+    from safetensors import SafetensorError
+    from safetensors import torch as safetensors
+    from torch import Tensor
 
 FORMAT = "neuralfactors"
 VERSION = 3

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import torch
-from torch import Tensor
+from neuralfactors.extras import needs
+
+with needs(__name__, "learn"):
+    import torch
+    from torch import Tensor
 
 
 @dataclass(frozen=True, eq=False)

@@ -143,7 +143,7 @@ def test_help_names_every_method_and_every_status_has_a_meaning(call):
 
 def test_nothing_large_is_imported(problem):
     code = (
-        "import sys\nfrom neuralfactors.cli import app\n"
+        "import sys\nfrom neuralfactors.cli.commands import app\n"
         f"app(['solve', {str(problem)!r}], standalone_mode=False)\n"
         "print([name for name in ('torch', 'sklearn', 'scipy', 'matplotlib') if name in sys.modules])"
     )

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from neuralfactors.cli import choices, options
-from neuralfactors.cli.app import command, tell
+from neuralfactors.cli.app import command
 from neuralfactors.cli.tables import show_comparison
+from neuralfactors.cli.terminal import tell
 from neuralfactors.runs import STATE_OF_THE_ART, TABLED, typed, variant_key
 
 

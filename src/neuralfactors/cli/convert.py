@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from neuralfactors.cli import options
-from neuralfactors.cli.app import command, tell
+from neuralfactors.cli.app import command
 from neuralfactors.cli.tables import counted, show_json
+from neuralfactors.cli.terminal import tell
 
 
 @command("convert", "neuralfactors convert msrc21 MSRC_ObjCategImageDatabase_v2 msrc21")

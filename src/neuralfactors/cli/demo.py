@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from neuralfactors.cli import options
-from neuralfactors.cli.app import command, progress, tell
+from neuralfactors.cli.app import command
 from neuralfactors.cli.tables import show_rows
+from neuralfactors.cli.terminal import progress, tell
 from neuralfactors.runs import USUAL, RunConfig, RunFolder, Splits
 from neuralfactors.runs.names import ALL_VARIANTS, BASELINE
 

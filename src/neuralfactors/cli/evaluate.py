@@ -9,6 +9,7 @@ import typer
 from neuralfactors.cli import options
 from neuralfactors.cli.app import command
 from neuralfactors.cli.tables import counted, percent, show_json, show_table
+from neuralfactors.cli.terminal import echo
 from neuralfactors.runs import Metrics, RunFolder
 from neuralfactors.runs.documents import encode
 
@@ -40,13 +41,13 @@ def evaluate(
 def _show(variant: str, names: list[str], metrics: Metrics) -> None:
     lines = zip(names, map(percent, metrics.per_class), map(percent, metrics.iou), strict=True)
     show_table(("class", "right %", "IoU %"), list(lines))
-    typer.echo("\nConfusion: shares in % of the true class, a row each; columns are predictions in the same order.")
+    echo("\nConfusion: shares in % of the true class, a row each; columns are predictions in the same order.")
     width = range(len(names))
     shares = [[f"{k} {names[k]}", *_shares(metrics.confusion[k].tolist())] for k in width]
     show_table(("", *map(str, width)), shares)
     figures = {"pixels": metrics.pixel, "classes": metrics.class_mean, "mean IoU": metrics.mean_iou}
     told = ", ".join(f"{name} {100 * share:.1f} %" for name, share in figures.items() if share is not None)
-    typer.echo(f"\n{variant} on {counted(metrics.n_images, 'image')} of {metrics.split}: {told}")
+    echo(f"\n{variant} on {counted(metrics.n_images, 'image')} of {metrics.split}: {told}")
 
 
 def _shares(counts: list[int]) -> list[str]:

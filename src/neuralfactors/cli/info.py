@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import typer
-
 from neuralfactors.cli import options
 from neuralfactors.cli.app import command
 from neuralfactors.cli.tables import row_progress, show_json, show_results
+from neuralfactors.cli.terminal import echo
 from neuralfactors.runs import Run, RunFolder, typed
 from neuralfactors.runs.documents import encode
 
@@ -32,8 +31,8 @@ def info(run: options.Run, as_json: options.AsJson = False) -> None:
         "version": record.versions.get("neuralfactors"),
     }
     for name, value in facts.items():
-        typer.echo(f"{name + ':':<10}{value}")
-    typer.echo()
+        echo(f"{name + ':':<10}{value}")
+    echo()
     show_results(run)
 
 

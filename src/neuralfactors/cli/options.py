@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from neuralfactors.cli.app import Interrupted, progress
+from neuralfactors.cli.terminal import Interrupted, progress
 from neuralfactors.runs import RunFolder, typed
 
 if TYPE_CHECKING:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from neuralfactors.cli import options
-from neuralfactors.cli.app import command, tell
+from neuralfactors.cli.app import command
 from neuralfactors.cli.tables import show_json
+from neuralfactors.cli.terminal import tell
 from neuralfactors.runs import RunFolder
 
 if TYPE_CHECKING:

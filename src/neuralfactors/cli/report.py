@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import typer
-
 from neuralfactors.cli import options
 from neuralfactors.cli.app import command
+from neuralfactors.cli.terminal import echo
 
 
 @command("report", "neuralfactors report runs/demo")
@@ -13,4 +12,4 @@ def report(run: options.Run) -> None:
     """Write a run's report: one HTML file that needs no network."""
     from neuralfactors.report import write_report
 
-    typer.echo(str(write_report(run)))
+    echo(str(write_report(run)))

@@ -7,14 +7,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from neuralfactors.cli.app import command, progress, tell
-from neuralfactors.cli.options import AsJson
+from neuralfactors.cli.parameters import Argument, Option
 from neuralfactors.cli.tables import counted, show_json
+from neuralfactors.cli.terminal import echo, progress, tell
 
 if TYPE_CHECKING:
     from neuralfactors.inference import MapProblem, Result
@@ -26,30 +25,28 @@ MEANINGS = {
     "infeasible": "proved, every labelling is forbidden",
     "unresolved": "no allowed labelling was found, nor a proof that there is none",
 }
+EXAMPLE = "neuralfactors solve problem.uai.gz --time-limit 60"
 _PAUSE = 0.1  # seconds between two states of the progress line
 
 
-@command("solve", "neuralfactors solve problem.uai.gz --time-limit 60")
 def solve(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A .uai or .wcsp file, or one with .gz, .xz or .bz2.")],
+    file: Annotated[Path, Argument("A .uai or .wcsp file, or one with .gz, .xz or .bz2.", "FILE")],
     method: Annotated[
-        str,
-        typer.Option(help="auto, alpha-expansion, trws, bp, icm, tree, maxflow, exact or exhaustive."),
+        str, Option("auto, alpha-expansion, trws, bp, icm, tree, maxflow, exact or exhaustive.")
     ] = "auto",
     time_limit: Annotated[
-        float | None,
-        typer.Option(metavar="SECONDS", help="When to stop with what has been found.", show_default="none"),
+        float | None, Option("When to stop with what has been found.", metavar="SECONDS", told_default="none")
     ] = None,
-    max_iter: Annotated[
-        int | None, typer.Option(help="Iterations of the method.", show_default="as many as pay off")
+    max_iter: Annotated[int | None, Option("Iterations of the method.", told_default="as many as pay off")] = None,
+    evidence: Annotated[Path | None, Option("Labels observed, for a .uai file.", metavar="FILE")] = None,
+    tol: Annotated[
+        float | None, Option("Relative gap at which to stop without a proof.", told_default="0.0001")
     ] = None,
-    evidence: Annotated[Path | None, typer.Option(metavar="FILE", help="Labels observed, for a .uai file.")] = None,
-    tol: Annotated[float, typer.Option(help="Relative gap at which to stop without a proof.")] = 1e-4,
-    seed: Annotated[int, typer.Option(help="Of the random moves.")] = 0,
+    seed: Annotated[int, Option("Of the random moves.")] = 0,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write the labels, as a UAI solution.")
+        Path | None, Option("Where to write the labels, as a UAI solution.", ("--out", "-o"), metavar="FILE")
     ] = None,
-    as_json: AsJson = False,
+    as_json: Annotated[bool, Option("Print the result as JSON.", ("--json",))] = False,
 ) -> None:
     """Find the best labelling of a problem in a file, UAI or WCSP, with a bound on what any labelling scores.
 
@@ -61,10 +58,10 @@ def solve(
     problem = _read(file, evidence)
     began = time.monotonic()
     with _progress_line() as callback:
-        result = inference.solve(
-            *problem, method=method, tol=tol, random_state=seed, max_iter=max_iter, time_limit=time_limit,
-            callback=callback,
-        )  # fmt: skip
+        run = inference.solve if tol is None else partial(inference.solve, tol=tol)
+        result = run(
+            *problem, method=method, random_state=seed, max_iter=max_iter, time_limit=time_limit, callback=callback
+        )
     seconds = time.monotonic() - began
     if out is not None:
         _write_labels(out, result)
@@ -115,12 +112,12 @@ def _progress_line() -> Iterator[Callable[[float, float, float], None] | None]:
         nonlocal shown
         if seconds >= shown + _PAUSE:
             shown = seconds
-            typer.echo(f"\r{seconds:.1f} s: score {score:.8g}, bound {bound:.8g}\x1b[K", nl=False, err=True)
+            echo(f"\r{seconds:.1f} s: score {score:.8g}, bound {bound:.8g}\x1b[K", end="", err=True)
 
     try:
         yield show
     finally:
-        typer.echo("\r\x1b[K", nl=False, err=True)
+        echo("\r\x1b[K", end="", err=True)
 
 
 def _write_labels(out: Path, result: Result) -> None:
@@ -171,4 +168,4 @@ def _show(problem: MapProblem, result: Result, seconds: float, *, with_labels: b
     if with_labels and result.score > -math.inf:
         facts["labels"] = " ".join(map(str, result.labels.tolist()))
     for name, value in facts.items():
-        typer.echo(f"{name + ':':<9}{value}")
+        echo(f"{name + ':':<9}{value}")

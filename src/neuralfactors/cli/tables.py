@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from neuralfactors.cli.terminal import echo
 from neuralfactors.runs import NAMES, Metrics, Row, RowFolder, RunFolder
 from neuralfactors.runs.documents import encode
 
@@ -18,7 +17,7 @@ SHOWN_TRIALS = 8
 
 def show_json(content: Any) -> None:
     """Print `content` as JSON."""
-    typer.echo(json.dumps(content, indent=1, ensure_ascii=False))
+    echo(json.dumps(content, indent=1, ensure_ascii=False))
 
 
 def counted(n: int, noun: str) -> str:
@@ -41,7 +40,7 @@ def show_table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
     widths = [max(len(row[k]) for row in cells) for k in range(len(heads))]
     for row in cells:
         first, *others = (row[k].ljust(widths[k]) if k == 0 else row[k].rjust(widths[k]) for k in range(len(row)))
-        typer.echo("  ".join([first, *others]).rstrip())
+        echo("  ".join([first, *others]).rstrip())
 
 
 def _cell(value: object) -> str:
@@ -103,7 +102,7 @@ def show_trials(folder: RunFolder, *, as_json: bool = False) -> None:
         lines.append([trial.number, *map(percent, (trial.score, trial.pixel, trial.class_mean)), *values])
     show_table(("trial", "score %", "pixel %", "class %", *names), lines)
     failed = len(trials) - len(best)
-    typer.echo(counted(len(trials), "trial") + (f", {failed} of them failed" if failed else ""))
+    echo(counted(len(trials), "trial") + (f", {failed} of them failed" if failed else ""))
 
 
 def show_comparison(run: Path, *, as_json: bool = False) -> None:
@@ -125,9 +124,9 @@ def show_comparison(run: Path, *, as_json: bool = False) -> None:
         lines.append([*cells, *map(_whole, (row.n_train, row.best_epoch)), row.seconds_per_epoch])
     show_table((*heads, "images", "best epoch", "s/epoch"), lines)
     if figures.split:
-        typer.echo(f"Accuracies are of {counted(figures.n_images or 0, 'image')}, the split {figures.split}.")
+        echo(f"Accuracies are of {counted(figures.n_images or 0, 'image')}, the split {figures.split}.")
     for problem in figures.problems:
-        typer.echo(problem, err=True)
+        echo(problem, err=True)
 
 
 def _whole(value: float | None) -> int | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from neuralfactors.cli import options
-from neuralfactors.cli.app import command, tell
+from neuralfactors.cli.app import command
 from neuralfactors.cli.tables import show_rows
+from neuralfactors.cli.terminal import tell
 from neuralfactors.runs import USUAL, RunConfig, RunFolder, Splits, typed, variant_key
 
 

@@ -9,8 +9,9 @@ from typing import Annotated
 import typer
 
 from neuralfactors.cli import choices, options
-from neuralfactors.cli.app import command, tell
+from neuralfactors.cli.app import command
 from neuralfactors.cli.tables import show_trials
+from neuralfactors.cli.terminal import tell
 from neuralfactors.runs import USUAL, RunConfig, RunFolder, Search, variant_key
 
 Trials = Annotated[int, typer.Option(min=1, help="How many settings are tried; two thirds coarse, then fine.")]

@@ -59,7 +59,7 @@ _HOMES = {
     "write_scenes": "scenes",
 }
 
-__getattr__ = lazy_names(__name__, _HOMES, dict.fromkeys(_HOMES.values(), "segment"))
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

@@ -11,11 +11,15 @@ from pathlib import Path
 import numpy as np
 import scipy  # which loads its parts when they are used
 from numpy.typing import NDArray
-from PIL import Image
 
 from neuralfactors.datasets.classes import ClassEntry, Classes, read_utf8, spaced_colours
 from neuralfactors.datasets.folder import check_split
 from neuralfactors.datasets.images import read_image, read_labels, write_label_map
+from neuralfactors.extras import needs
+
+with needs(__name__, "segment"):
+    from PIL import Image
+
 
 # (name, colour) by index, as in the documents that come with the sets; the order is that of their benchmarks.
 MSRC21 = (

@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image, ImageOps, UnidentifiedImageError
 
 from neuralfactors.datasets.classes import VOID, Classes
+from neuralfactors.extras import needs
 from neuralfactors.files import check_regular, write_atomically
+
+with needs(__name__, "segment"):
+    from PIL import Image, ImageOps, UnidentifiedImageError
 
 ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)  # the EXIF tag, and its values that swap height and width
 SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm", ".pgm", ".pnm", ".jp2", ".tga")

@@ -10,11 +10,14 @@ from pathlib import Path
 import numpy as np
 import scipy  # which loads its parts when they are used
 from numpy.typing import NDArray
-from PIL import Image
 
 from neuralfactors.datasets.classes import VOID, ClassEntry, Classes
 from neuralfactors.datasets.folder import RANDOM_SPLIT, deal_out
 from neuralfactors.datasets.images import write_label_map
+from neuralfactors.extras import needs
+
+with needs(__name__, "segment"):
+    from PIL import Image
 
 SKY, WATER, MOUNTAIN, FOREST, MEADOW, BALLOON, BOAT = range(7)
 SCENE_CLASSES = ("sky", "water", "mountain", "forest", "meadow", "balloon", "boat")

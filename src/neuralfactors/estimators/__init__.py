@@ -3,16 +3,19 @@
 They are made of parts: a `Network` for each factor, a `Subgradient` that trains, a `Decoder` that does inference.
 """
 
-from neuralfactors.estimators.base import StructuredEstimator
-from neuralfactors.estimators.checkpoint import Checkpoint
-from neuralfactors.estimators.linear import CuttingPlaneSVM, FrankWolfeSVM
-from neuralfactors.estimators.perceptron import StructuredPerceptron
-from neuralfactors.estimators.structural import StructuralSVM
-from neuralfactors.estimators.unary import UnaryClassifier
-from neuralfactors.factors import Network
-from neuralfactors.learning.decode import Decoder
-from neuralfactors.learning.history import TensorBoard
-from neuralfactors.learning.subgradient import Subgradient
+from neuralfactors.extras import needs
+
+with needs(__name__, "learn"):
+    from neuralfactors.estimators.base import StructuredEstimator
+    from neuralfactors.estimators.checkpoint import Checkpoint
+    from neuralfactors.estimators.linear import CuttingPlaneSVM, FrankWolfeSVM
+    from neuralfactors.estimators.perceptron import StructuredPerceptron
+    from neuralfactors.estimators.structural import StructuralSVM
+    from neuralfactors.estimators.unary import UnaryClassifier
+    from neuralfactors.factors import Network
+    from neuralfactors.learning.decode import Decoder
+    from neuralfactors.learning.history import TensorBoard
+    from neuralfactors.learning.subgradient import Subgradient
 
 load = StructuredEstimator.load  # whatever estimator the folder holds
 

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from neuralfactors.inference.factor_graph import Factors
 from neuralfactors.inference.solve import solve_problem
-from neuralfactors.inference.validate import Problem, check_options, check_threads
+from neuralfactors.inference.validate import Options, Problem, check_options, check_threads
 from neuralfactors.potentials import Potentials
 
 
@@ -45,8 +45,8 @@ class Decoder(BaseEstimator):
     method : str, default="auto"
         Inference method; see `neuralfactors.inference.solve`, also for `tol` and `max_iter`.
     tol : float, default=1e-4
-        When to stop short of a proof. Estimators train with 600 times this tolerance, to which the share `within_tol`
-        of their history refers.
+        When to stop short of a proof; the default is that of `solve`. Estimators train with 600 times this tolerance,
+        to which the share `within_tol` of their history refers.
     max_iter : int, default=None
         Iterations in place of the method's own budget.
     n_threads : int, default=None
@@ -62,7 +62,7 @@ class Decoder(BaseEstimator):
     """
 
     method: str = "auto"
-    tol: float = 1e-4
+    tol: float = Options.tol
     max_iter: int | None = None
     n_threads: int | None = None
     random_state: int = 0

@@ -1,0 +1,27 @@
+"""Arguments and options of a command that also runs where the packages of the other commands are missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Argument:
+    """What must be given; it stands in the `Annotated` hint of a parameter."""
+
+    help: str
+    metavar: str
+
+
+@dataclass(frozen=True)
+class Option:
+    """What may be given."""
+
+    help: str
+    flags: tuple[str, ...] = ()  # none: the name of the parameter
+    metavar: str | None = None
+    told_default: str | None = None  # where it says more than the default itself
+
+
+QUIET = Option("Say nothing but errors and results.", ("--quiet", "-q"))
+VERBOSE = Option("Tell more of what is going on.", ("--verbose", "-v"))
