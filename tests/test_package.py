@@ -1,7 +1,10 @@
 import ast
+import importlib
 import importlib.metadata
 import importlib.resources
+import inspect
 import os
+import pkgutil
 import re
 import shutil
 import subprocess
@@ -30,6 +33,27 @@ def test_public_names_exist_and_are_listed():
     for name in neuralfactors.__all__:
         assert getattr(neuralfactors, name).__name__ == name
         assert name in dir(neuralfactors)
+
+
+def public_entries():
+    """Every class and function of the package that has no underscore, commands apart: they have an option a switch."""
+    for found in pkgutil.walk_packages(neuralfactors.__path__, "neuralfactors."):
+        if found.name.rpartition(".")[2].startswith("_") or ".cli" in found.name:
+            continue
+        module = importlib.import_module(found.name)
+        for entry in vars(module).values():
+            own = callable(entry) and entry.__module__ == found.name and not entry.__name__.startswith("_")
+            if own and not (inspect.isclass(entry) and issubclass(entry, Exception)):
+                yield entry
+
+
+def test_nothing_public_has_more_than_15_parameters():
+    entries = list(public_entries())
+    assert len(entries) > 250
+    for entry in entries:
+        methods = [m for n, m in vars(entry).items() if inspect.isfunction(m) and not n.startswith("_")]
+        for function in (entry, *methods) if inspect.isclass(entry) else (entry,):
+            assert len([name for name in inspect.signature(function).parameters if name != "self"]) <= 15, function
 
 
 def test_unknown_name_is_an_attribute_error():

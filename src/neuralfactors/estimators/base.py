@@ -70,11 +70,14 @@ class StructuredEstimator(Composed):
     def predict(self, X: Sequence[Graph]) -> list[NDArray[np.int64]]:
         """Label vectors, one per graph."""
         predictions = []
-        decoder = self._decoder()
         for batch in self._batches(X):
-            labels = decoder(self._potentials(batch)).labels.cpu().numpy()
-            predictions += np.split(labels, batch.node_ptr[1:-1].numpy())
+            predictions += np.split(self.decode(self._potentials(batch)), batch.node_ptr[1:-1].numpy())
         return predictions
+
+    def decode(self, potentials: Potentials) -> NDArray[np.int64]:
+        """Labels (V,) that the decoder finds to score highest under `potentials`, such as `decision` gives."""
+        labels: NDArray[np.int64] = self._decoder()(potentials).labels.cpu().numpy()
+        return labels
 
     def decision(self, X: Sequence[Graph]) -> list[Potentials]:
         """Potentials, one object per graph, whose argmax `predict` looks for."""

@@ -188,7 +188,7 @@ class Segmenter(BaseEstimator):
         """What `predict` and `confidence` say of an image, which is described once for both."""
         described, graph = self._describe(image)
         potentials = self._potentials(graph)
-        labels = self._decode(potentials)
+        labels = self.stages_[-1].decode(potentials)
         sure = region_proba(potentials)[np.arange(len(labels)), labels]
         return described.paint(labels), described.paint(sure)
 
@@ -226,7 +226,7 @@ class Segmenter(BaseEstimator):
 
     def label_graph(self, graph: Graph) -> NDArray[np.int64]:
         """Labels (V,) of the nodes of a described graph."""
-        return self._decode(self._potentials(graph))
+        return self.stages_[-1].decode(self._potentials(graph))
 
     def explain_graph(self, graph: Graph) -> Prediction:
         """All that the model says of a described graph, from one pass of its networks."""
@@ -234,7 +234,8 @@ class Segmenter(BaseEstimator):
         unary, interaction, edges = as_arrays(potentials)
         alone = solve(np.zeros_like(unary), interaction, edges).labels
         tables = interaction.sum(axis=0, dtype=np.float64)
-        return Prediction(unary.argmax(axis=1), alone, self._decode(potentials), tables, len(edges))
+        joint = self.stages_[-1].decode(potentials)
+        return Prediction(unary.argmax(axis=1), alone, joint, tables, len(edges))
 
     @property
     def class_names(self) -> list[str]:
@@ -304,10 +305,6 @@ class Segmenter(BaseEstimator):
 
     def _potentials(self, graph: Graph) -> Potentials:
         return self.stages_[-1].decision([self._transform(graph)])[0]
-
-    def _decode(self, potentials: Potentials) -> NDArray[np.int64]:
-        labels: NDArray[np.int64] = self.stages_[-1]._decoder()(potentials).labels.cpu().numpy()
-        return labels
 
 
 def _read(image: Picture) -> NDArray[np.uint8]:
