@@ -29,6 +29,13 @@ def modules_of(*words):
     return set(json.loads(result.stdout.splitlines()[-1]))
 
 
+def modules_with(line):
+    """What is there after a line of imports."""
+    code = f"import json, sys; {line}; print(json.dumps(sorted(sys.modules)))"
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    return set(json.loads(result.stdout))
+
+
 @pytest.fixture(scope="module")
 def folders(call, cache, trained, tmp_path_factory):
     """A run, a comparison and a search."""
@@ -60,5 +67,13 @@ def test_report_imports_nothing_heavy(folders, kind):
 def test_predict_imports_only_what_it_needs(trained, scenes, tmp_path):
     found = modules_of("predict", trained, scenes / "images/scene_0000.png", "--out", tmp_path)
     assert "torch" in found
-    others = {"neuralfactors.experiment", "neuralfactors.report", "sklearn.cluster", "scipy.io", "sympy", "dask"}
-    assert not found & others
+    assert not found & {
+        "neuralfactors.experiment",
+        "neuralfactors.report",
+        "rich.progress",
+        "scipy.io",
+        "sympy",
+        "dask",
+    }
+    assert {name for name in found if name.startswith("sklearn.")} <= modules_with("import sklearn.base")
+    assert len(found - modules_with("import torch, sklearn.base")) < 450  # of ours, of typer, of Pillow

@@ -10,14 +10,20 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from sklearn.preprocessing import StandardScaler
 from torch import Tensor, nn
 
 from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph
 from neuralfactors.persistence import load_model, save_model
-from neuralfactors.segmentation.graphs import LabelledGraphs, RegionTruth, ScaledGraphs, Scaling, weighted
+from neuralfactors.segmentation.graphs import (
+    LabelledGraphs,
+    RegionTruth,
+    ScaledGraphs,
+    Scaling,
+    ScalingLearner,
+    weighted,
+)
 from neuralfactors.segmentation.samples import LabelledImage, check_labels, image_source
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
 from neuralfactors.vision.portraits import is_portrayed, portrait
@@ -66,20 +72,18 @@ class Describer:
         # One pass over the images, in which each graph and each label map is looked at once.
         images = self.builder.open([image_source(sample) for sample in samples], learn=learn)
         truth, seen, left = [], {}, MEMORY
-        nodes, edges = StandardScaler(), StandardScaler()
+        learner = ScalingLearner() if learn else None
         for n, (sample, image) in enumerate(zip(samples, images.first_pass(), strict=True)):
             truth.append(RegionTruth.of(_label_counts(sample, image)))
             graph = weighted(image)
-            if learn:
-                nodes.partial_fit(graph.node_features)
-                if graph.n_edges:
-                    edges.partial_fit(graph.edge_features)
+            if learner:
+                learner.see(graph)
             left -= graph.nbytes
             if left >= 0:
                 seen[n] = graph
         self.builder.n_unkept += images.n_unkept
-        if learn:
-            self.scaling = Scaling.of(nodes, edges)
+        if learner:
+            self.scaling = learner.scaling()
         return LabelledGraphs(samples, images, ScaledGraphs(images, self._scaling(), seen), truth)
 
     def _scaling(self) -> Scaling:

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.preprocessing import StandardScaler
 
 from neuralfactors.graph import Graph
 from neuralfactors.metrics import confusion_matrix
@@ -27,11 +26,6 @@ class Scaling:
     edge_mean: NDArray[np.float32]
     edge_std: NDArray[np.float32]
 
-    @classmethod
-    def of(cls, nodes: StandardScaler, edges: StandardScaler) -> Scaling:
-        """The scaling of the rows that `nodes` and `edges` have seen; without any, features stay as they are."""
-        return cls(*_mean_and_std(nodes), *_mean_and_std(edges))
-
     def apply(self, graph: Graph) -> Graph:
         """`graph` with standardised features."""
         nodes = (graph.node_features - self.node_mean) / self.node_std
@@ -41,6 +35,25 @@ class Scaling:
     def to_arrays(self) -> dict[str, NDArray[np.float32]]:
         """The four arrays by name, for a file; ``Scaling(**arrays)`` is the way back."""
         return dict(vars(self))
+
+
+class ScalingLearner:
+    """Learns the scaling from one graph after another."""
+
+    def __init__(self) -> None:
+        from sklearn.preprocessing import StandardScaler  # which those who only predict need not wait for
+
+        self._nodes, self._edges = StandardScaler(), StandardScaler()
+
+    def see(self, graph: Graph) -> None:
+        """Learn from `graph`."""
+        self._nodes.partial_fit(graph.node_features)
+        if graph.n_edges:
+            self._edges.partial_fit(graph.edge_features)
+
+    def scaling(self) -> Scaling:
+        """The scaling of what was seen; features of which nothing was stay as they are."""
+        return Scaling(*_mean_and_std(self._nodes), *_mean_and_std(self._edges))
 
 
 class ScaledGraphs(Sequence[Graph]):
@@ -113,7 +126,7 @@ class LabelledGraphs:
         return np.asarray(weights * (areas.sum() / max(float((weights * areas).sum()), 1e-12)))
 
 
-def _mean_and_std(scaler: StandardScaler) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+def _mean_and_std(scaler: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     if not hasattr(scaler, "mean_"):
         return np.zeros(1, dtype=np.float32), np.ones(1, dtype=np.float32)
     std = np.sqrt(scaler.var_)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
-from sklearn.pipeline import Pipeline
 from sklearn.utils.validation import check_is_fitted
 
 from neuralfactors.datasets import ImageFolder, read_image
@@ -28,6 +27,9 @@ from neuralfactors.segmentation.graphs import LabelledGraphs
 from neuralfactors.segmentation.prediction import Prediction, as_arrays, each_on_all_cores, region_proba
 from neuralfactors.segmentation.samples import Dataset, to_samples, with_mirrored
 from neuralfactors.vision import FeatureSettings, ImageGraph
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 Picture = NDArray[np.uint8] | str | os.PathLike[str]
 
@@ -277,7 +279,7 @@ class Segmenter(BaseEstimator):
             model = StructuralSVM().set_params(**default_parameters(n_images, WITH_CNN if cnn else {}, cnn=cnn))
         else:
             model = clone(self.estimator)
-        stages = [step for _, step in model.steps] if isinstance(model, Pipeline) else [model]
+        stages = [step for _, step in getattr(model, "steps", [("model", model)])]  # those of a Pipeline
         if len(stages) > 2 or not all(isinstance(stage, StructuredEstimator) for stage in stages):
             raise ValueError(f"estimator must be one of neuralfactors, or a Pipeline of two of them, got {model!r}")
         for stage in stages:

@@ -7,8 +7,6 @@ from contextlib import contextmanager, nullcontext
 from typing import TypeVar
 
 import joblib
-from rich.console import Console
-from rich.progress import track
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -57,6 +55,9 @@ def map_items(
 
 
 def _with_bar(results: Iterable[Result], title: str, total: int) -> Iterable[Result]:
+    from rich.console import Console
+    from rich.progress import track
+
     # On the error stream: what a command writes to the other is data.
     return track(results, title, total, console=Console(stderr=True))
 
