@@ -236,6 +236,7 @@ def test_failed_row_says_why(scenes, tmp_path):
         ("unary", {"C": "much"}, "C of 'unary' must be a number, got 'much'"),
         ("SGD", {"interaction_C": "much"}, "interaction_C of 'SGD' must be a number, got 'much'"),
         ("SGD", {"C": None}, "C of 'SGD' must be a number, got None"),
+        ("int+nrl", {"trainer__momentum": "auto"}, "trainer__momentum of 'int+nrl' must be a number, got 'auto'"),
         ("SGD", {"random_state": 3}, "has no parameter 'random_state'"),
         ("SGD", {"callbacks": "/tmp/x"}, "has no parameter 'callbacks'"),
         ("SGD", {"first__callbacks": "/tmp/x"}, "has no parameter 'first__callbacks'"),
@@ -252,6 +253,12 @@ def test_all_variants_pass_the_dry_run():
     for features in ("bow", "bow+cnn"):
         parameters = {"int+nrl": {"trainer__keep": "validation", "interaction_C": None, "class_weight": [1.0] * 21}}
         check_config(RunConfig("x", tuple(VARIANTS), features={"features": features}, parameters=parameters))
+
+
+def test_auto_may_be_given_wherever_the_estimators_take_it():
+    names = ("C", "interaction_C", "batch_size", "max_iter", "trainer__learning_rate")
+    parameters = {"int+nrl": dict.fromkeys((*names, "trainer__interaction_learning_rate"), "auto")}
+    check_config(RunConfig("x", ("int+nrl",), parameters=parameters))
 
 
 def test_a_row_tells_the_settings_it_was_trained_with(scenes, tmp_path):

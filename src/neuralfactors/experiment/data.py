@@ -21,6 +21,7 @@ from neuralfactors.runs.config import HOLDOUT, REST
 from neuralfactors.segmentation import Describer, LabelledGraphs
 from neuralfactors.segmentation.samples import LabelledImage, image_source, with_mirrored
 from neuralfactors.vision import FeatureSettings
+from neuralfactors.vision.builder import BuilderOptions
 
 MANY_IMAGES = 64  # from here on, starting a process per core pays
 USUAL = ("val", "test")  # splits that a set may do without
@@ -39,7 +40,7 @@ class Means:
         if self.n_jobs == 0:
             raise ValueError("jobs must be a number of processes, or -1 for one per core, got 0")
 
-    def builder_options(self, n_images: int) -> dict[str, Any]:
+    def builder_options(self, n_images: int) -> BuilderOptions:
         """Options of `FeatureBuilder` for so many images."""
         n_jobs = self.n_jobs or (-1 if n_images >= MANY_IMAGES else 1)
         return {"cache": self.cache, "n_jobs": n_jobs, "dask": self.dask, "progress": bool(self.verbose)}

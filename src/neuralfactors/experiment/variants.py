@@ -115,7 +115,7 @@ def check_parameters(parameters: Parameters) -> dict[str, dict[str, Any]]:
                 raise ValueError(f"{name!r} has no parameter {parameter!r}; it has {', '.join(sorted(known))}")
             usual = known.get(parameter.replace("interaction_", "")) if known[parameter] is None else known[parameter]
             numeric = isinstance(usual, float) or parameter.endswith(("C", "learning_rate"))
-            if numeric and not (_is_number(value) or value == known[parameter]):
+            if numeric and not (_is_number(value) or value in (known[parameter], usual)):
                 raise ValueError(f"{parameter} of {name!r} must be a number, got {value!r}")
             if parameter == BALANCE and not 0 <= value <= 1:
                 raise ValueError(f"balance of {name!r} must be between 0 and 1, got {value!r}")

@@ -43,7 +43,7 @@ class Decoder(BaseEstimator):
     Parameters
     ----------
     method : str, default="auto"
-        Inference method; see `neuralfactors.inference.solve`, also for `tol` and `max_iter`.
+        Inference method; see `neuralfactors.inference.solve`, also for what "auto" becomes, `tol` and `max_iter`.
     tol : float, default=1e-4
         When to stop short of a proof; the default is that of `solve`. Estimators train with 600 times this tolerance,
         to which the share `within_tol` of their history refers.

@@ -306,8 +306,9 @@ class Descent:
     def _judge(self, record: Record, start: list[Tensor] | None) -> None:
         if start is not None and self.epoch == 1:
             return  # the parameters that training began with are none of its iterates
-        by_validation = self.settings.trainer.keep == "validation" and record["accuracy"] is not None
-        value = -record["accuracy"] if by_validation else record["objective"]
+        accuracy = record["accuracy"] if self.settings.trainer.keep == "validation" else None
+        by_validation = accuracy is not None
+        value = record["objective"] if accuracy is None else -accuracy
         best = self.progress.best
         margin = 0.0 if best is None else self.settings.trainer.tol * abs(best)
         if best is None or value < best - margin:

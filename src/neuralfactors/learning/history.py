@@ -4,29 +4,46 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any
+from typing import Any, TypedDict, cast
 
 from neuralfactors.learning.step import Totals
 
-Record = dict[str, Any]
+Record = TypedDict(
+    "Record",
+    {
+        "epoch": int,
+        "objective": float,  # Eq. (6)
+        # The mean loss of a graph, under the name of the loss that is minimised.
+        "hinge": float,
+        "perceptron": float,
+        "cross-entropy": float,
+        "gap": float | None,  # by how much, at most, that is too low for inference being approximate
+        # Shares of graphs: inference proved optimal; proved or within its tolerance; violation below zero.
+        "optimal": float,
+        "within_tol": float,
+        "negative": float,
+        "differing": float,  # share of labelled nodes at which z and y differ
+        "accuracy": float | None,  # on the validation data, if there are any
+        "seconds": dict[str, float],  # by part
+        # Of learners that know their duality gap.
+        "dual": float,
+        "duality_gap": float | None,
+        "constraints": int,
+    },
+    total=False,
+)
 Callback = Callable[[Record], Any]
 
 
 def make_record(
     epoch: int, totals: Totals, regulariser: float, C: float, accuracy: float | None, loss: str = "hinge"
 ) -> Record:
-    """The record of an epoch.
-
-    `objective` is Eq. (6); `hinge`, or whatever `loss` is, the mean over the graphs; `gap` how far, at most, it is too
-    low for inference being approximate; `optimal`, `within_tol` and `negative` shares of graphs: inference proved
-    optimal, inference proved or within its tolerance, violation below zero; `differing` the share of labelled nodes at
-    which z and y differ; `accuracy` that on the validation data, if there are any; `seconds` by part.
-    """
+    """The record of an epoch of descent."""
     graphs, labelled = max(1.0, totals.graphs), max(1.0, totals.labelled)
     mean = totals.loss / graphs
-    return {
+    record = {
         "epoch": epoch,
         "objective": regulariser + C * mean,
         loss: mean,
@@ -38,6 +55,7 @@ def make_record(
         "accuracy": accuracy,
         "seconds": {part: round(seconds, 6) for part, seconds in totals.seconds.items()},
     }
+    return cast(Record, record)
 
 
 class ProgressBar:
@@ -107,7 +125,7 @@ def close(callbacks: Sequence[Callback]) -> None:
             callback.close()
 
 
-def _flatten(record: Record, prefix: str = "") -> list[tuple[str, float]]:
+def _flatten(record: Mapping[str, object], prefix: str = "") -> list[tuple[str, float]]:
     found: list[tuple[str, float]] = []
     for name, value in record.items():
         if isinstance(value, dict):

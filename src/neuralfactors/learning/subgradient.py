@@ -30,7 +30,7 @@ class Subgradient(BaseEstimator):
         μ. "auto": 0.02 for a linear factor, divided by 1 plus the number of hidden layers for others (a module of one's
         own counts for three); as much in effect for optimisers other than Adam.
     interaction_learning_rate : float, "auto" or None, default=None
-        That of the interaction factor; None: the same as `learning_rate`, where "auto" goes by its own layers.
+        That of the interaction factor; None: what `learning_rate` is. "auto" goes by this factor's own hidden layers.
     momentum : float, default=0.9
         Of "sgd" and "rmsprop".
     interaction_momentum : float or None, default=None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 import torch
@@ -26,6 +26,7 @@ from neuralfactors.segmentation.graphs import (
 )
 from neuralfactors.segmentation.samples import LabelledImage, check_labels, image_source
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
+from neuralfactors.vision.builder import BuilderOptions
 from neuralfactors.vision.portraits import is_portrayed, portrait
 
 KIND = "features"  # what its file calls itself
@@ -43,7 +44,7 @@ class Describer:
         Of `FeatureBuilder`: backbone, cache, n_jobs, dask, progress.
     """
 
-    def __init__(self, settings: FeatureSettings, classes: Classes, **options: Any) -> None:
+    def __init__(self, settings: FeatureSettings, classes: Classes, **options: Unpack[BuilderOptions]) -> None:
         self.builder = FeatureBuilder(settings, **options)
         self.classes = classes
         self.scaling: Scaling | None = None
@@ -113,13 +114,17 @@ class Describer:
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     @classmethod
-    def load(cls, folder: str | os.PathLike[str], **options: Any) -> Self:
+    def load(cls, folder: str | os.PathLike[str], **options: Unpack[BuilderOptions]) -> Self:
         """The describer that `save` wrote; `options` are those of the constructor, an own backbone among them."""
         return cls.from_state(*load_model(folder), folder, **options)
 
     @classmethod
     def from_state(
-        cls, document: dict[str, Any], tensors: Mapping[str, Tensor], folder: str | os.PathLike[str], **options: Any
+        cls,
+        document: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        folder: str | os.PathLike[str],
+        **options: Unpack[BuilderOptions],
     ) -> Self:
         """The describer that `state` came from, which was read from `folder`; `options` as in `load`."""
         if document.get("class") != KIND:
@@ -143,7 +148,7 @@ def _label_counts(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]
     return image.label_counts(labels)
 
 
-def _check_backbone(document: dict[str, Any], network: nn.Module | None, folder: Path) -> None:
+def _check_backbone(document: Mapping[str, Any], network: nn.Module | None, folder: Path) -> None:
     settings = FeatureSettings(**document["settings"])
     if "backbone" not in document or not settings.uses_cnn:  # files may be older than portraits
         return

@@ -14,6 +14,7 @@ from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.files import FileFormatError
 from neuralfactors.persistence import load_model, save_model, tensors_digest
 from neuralfactors.segmentation.describer import Describer
+from neuralfactors.vision.builder import BuilderOptions
 
 State = tuple[dict[str, Any], dict[str, Tensor]]  # a document for JSON, and tensors by name
 StrPath = str | os.PathLike[str]
@@ -35,11 +36,11 @@ def save_parts(
 
 
 def load_parts(
-    path: StrPath, features: StrPath | None, describing: dict[str, Any], options: dict[str, Any]
+    path: StrPath, features: StrPath | None, describing: BuilderOptions, options: dict[str, Any]
 ) -> tuple[Describer, list[StructuredEstimator]]:
     """What `save_parts` wrote into `path`; the folder `features` is needed where it wrote none.
 
-    `describing` are options of the `Describer`. Of `options`, each goes to the estimators whose part of the file lacks
+    `describing` are those of the `Describer`. Of `options`, each goes to the estimators whose part of the file lacks
     it; one that none lacks replaces what the file holds for the last.
     """
     document, tensors = load_model(path)

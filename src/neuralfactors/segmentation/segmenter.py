@@ -27,6 +27,7 @@ from neuralfactors.segmentation.graphs import LabelledGraphs
 from neuralfactors.segmentation.prediction import Prediction, as_arrays, each_on_all_cores, region_proba
 from neuralfactors.segmentation.samples import Dataset, to_samples, with_mirrored
 from neuralfactors.vision import FeatureSettings, ImageGraph
+from neuralfactors.vision.builder import BuilderOptions
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -162,10 +163,16 @@ class Segmenter(BaseEstimator):
         settings = self.features
         if isinstance(settings, str):
             settings = FeatureSettings(features=settings, random_state=self.random_state or 0)
-        return Describer(
-            settings, classes, backbone=self.backbone, cache=self.cache, n_jobs=self.n_jobs, dask=self.dask,
-            progress=bool(self.verbose),
-        )  # fmt: skip
+        return Describer(settings, classes, **self._builder_options())
+
+    def _builder_options(self) -> BuilderOptions:
+        return {
+            "backbone": self.backbone,
+            "cache": self.cache,
+            "n_jobs": self.n_jobs,
+            "dask": self.dask,
+            "progress": bool(self.verbose),
+        }
 
     def predict(self, image: Picture) -> NDArray[np.int64]:
         """Label map (H, W) of an image, an array or a file; labels number `class_names`."""
@@ -266,8 +273,7 @@ class Segmenter(BaseEstimator):
         folder of words and scaling where that is not in `path`.
         """
         segmenter = cls(**{name: options.pop(name) for name in cls._get_param_names() if name in options})
-        chosen = {name: getattr(segmenter, name) for name in ("cache", "n_jobs", "dask", "backbone")}
-        segmenter.describer_, segmenter.stages_ = load_parts(path, features, chosen, options)
+        segmenter.describer_, segmenter.stages_ = load_parts(path, features, segmenter._builder_options(), options)
         segmenter.features = segmenter.describer_.builder.settings
         return segmenter
 

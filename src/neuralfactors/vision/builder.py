@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 import joblib
 import numpy as np
@@ -30,6 +30,16 @@ DRAFT_MEMORY = 2**30
 # Words are counted by kernels that need no interpreter: so many cores are kept busy by threads, which start at once and
 # hand over what they have made. More cores would wait for the interpreter, and networks have threads of their own.
 MAX_THREADS = 4
+
+
+class BuilderOptions(TypedDict, total=False):
+    """How a `FeatureBuilder` computes, which does not change what comes out, and the network that it may be given."""
+
+    backbone: nn.Module | None
+    cache: str | os.PathLike[str] | None
+    n_jobs: int
+    dask: str | None
+    progress: bool
 
 
 class FeatureBuilder:
@@ -151,7 +161,9 @@ class FeatureBuilder:
         return self.settings.to_dict(), dict(self._words())
 
     @classmethod
-    def from_state(cls, settings: Mapping[str, Any], words: Mapping[str, NDArray[np.float32]], **options: Any) -> Self:
+    def from_state(
+        cls, settings: Mapping[str, Any], words: Mapping[str, NDArray[np.float32]], **options: Unpack[BuilderOptions]
+    ) -> Self:
         """The builder that `state` came from; `options` are those of the constructor."""
         builder = cls(FeatureSettings(**{"softness": 0.0, **settings}), **options)  # files may be older than softness
         builder.words_ = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in words.items()}

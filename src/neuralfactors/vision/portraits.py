@@ -5,8 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import torch
@@ -17,6 +16,9 @@ from neuralfactors.vision.backbones import PROBE, evaluating
 ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")  # in a print-out: another one in every process
 TINY = 1e-30
 NEAR = 0.02  # between responses of one network by hardware of less precision; those of two networks differ by about 1
+
+# What a model file holds of a network of one's own; "weights" is a digest, "response" five numbers a feature map.
+Portrait = TypedDict("Portrait", {"class": str, "weights": str, "response": list[list[float]]})
 
 
 def fingerprint(network: nn.Module) -> str:
@@ -32,12 +34,12 @@ def fingerprint(network: nn.Module) -> str:
     return hashlib.blake2b("\0".join(parts).encode(), digest_size=16).hexdigest()
 
 
-def portrait(network: nn.Module) -> dict[str, Any]:
+def portrait(network: nn.Module) -> Portrait:
     """What JSON can hold of a network to know it again by, in years and on other machines; see `is_portrayed`."""
     return {"class": type(network).__qualname__, "weights": weights_digest(network), "response": response(network)}
 
 
-def is_portrayed(network: nn.Module, kept: Mapping[str, Any]) -> bool:
+def is_portrayed(network: nn.Module, kept: Portrait) -> bool:
     """Whether `network` has the weights and, but for rounding, the response of the portrait `kept`.
 
     A fingerprint would not do here: a model that can no longer be loaded is worse than a cache that is filled anew.
