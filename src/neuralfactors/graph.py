@@ -296,13 +296,11 @@ def _edges(values: ArrayLike | None, n_nodes: int, order: int) -> NDArray[np.int
         raise ValueError(
             f"edges must hold node numbers from 0 to {n_nodes - 1}, got {edges[row].tolist()} at row {row}"
         )
-    if edges.shape[1] > 2:  # a table of higher order has one axis a node; an edge from a node to itself is welcome
+    if order > 2:  # a table of higher order has one axis a node; an edge from a node to itself is welcome
         twice = (np.diff(np.sort(edges, axis=1), axis=1) == 0).any(axis=1)
         if twice.any():
             row = int(twice.argmax())
-            raise ValueError(
-                f"edges of order {edges.shape[1]} join distinct nodes, got {edges[row].tolist()} at row {row}"
-            )
+            raise ValueError(f"edges of order {order} join distinct nodes, got {edges[row].tolist()} at row {row}")
     return edges
 
 
