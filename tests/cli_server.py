@@ -10,13 +10,6 @@ import resource
 import sys
 import tempfile
 
-FAST = ("--regions", "30", "--epochs", "4", "--jobs", "1")  # options of `train` for small scenes
-
-
-def same_bytes(one, other):
-    """Whether two files hold the same; of an assertion on the bytes, pytest would show the difference, for minutes."""
-    return one.read_bytes() == other.read_bytes()
-
 
 def serve(request):
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:

@@ -4,8 +4,10 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
-from cli_server import FAST
+from commands import FAST
+from PIL import Image
 
 from neuralfactors.datasets import write_scenes
 
@@ -57,3 +59,12 @@ def trained(call, scenes, cache, tmp_path_factory):
     result = call("train", scenes, "--out", out, "--cache", cache, *FAST)
     assert result.code == 0, result.err
     return out
+
+
+@pytest.fixture
+def truncated(tmp_path):
+    """A picture whose file ends too early."""
+    path = tmp_path / "cut.jpg"
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (64, 64, 3), dtype=np.uint8)).save(path)
+    path.write_bytes(path.read_bytes()[:1500])
+    return path

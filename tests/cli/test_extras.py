@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_server import FAST, same_bytes
+from commands import FAST, same_bytes
 from PIL import Image
 
 

@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 import pytest
-from cli_server import FAST
+from commands import FAST
 from PIL import Image
 
 from neuralfactors.datasets import ImageFolder

@@ -1,0 +1,161 @@
+"""train: the run folder that it leaves, and data that it refuses."""
+
+import json
+import shlex
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from commands import FAST, refused
+from PIL import Image
+
+from neuralfactors.datasets import ImageFolder, write_scenes
+from neuralfactors.files import sealed
+
+
+@pytest.fixture
+def train(call, cache, tmp_path):
+    return lambda data, *more: call("train", data, "--out", tmp_path / "run", "--cache", cache, *FAST, *more)
+
+
+def test_train_leaves_a_run_folder(trained, scenes):
+    document = json.loads((trained / "run.json").read_text())
+    assert document["format"] == 3
+    assert document["settings"]["kind"] == "train"
+    assert document["settings"]["data"] == str(scenes.resolve())
+    assert document["splits"] == {"train": 7, "val": 3}
+    assert [entry["name"] for entry in document["classes"]] == ImageFolder(scenes).classes.names
+    assert document["finished"] >= document["started"]
+    row = json.loads((trained / "rows/int+nrl/row.json").read_text())
+    assert row["status"] == "done"
+    assert row["epochs"] == 4
+    history = [json.loads(line) for line in (trained / "rows/int+nrl/history.jsonl").read_text().splitlines()]
+    assert [record["epoch"] for record in history] == [1, 2, 3, 4]
+    assert all(0 <= record["accuracy"] <= 1 for record in history)
+    assert not list(trained.rglob("*.checkpoint"))
+
+
+def test_variant_by_its_printed_name(call, scenes, cache, tmp_path):
+    options = ("--cache", cache, "--regions", "30", "--epochs", "1", "--jobs", "1", "--quiet")
+    result = call("train", scenes, "--out", tmp_path / "run", "--variant", "int†+lin", *options)
+    assert result.code == 0, result.err
+    settings = json.loads((tmp_path / "run/rows/int+lin-dagger/row.json").read_text())["settings"]
+    assert settings["model"]["unary__hidden"] == [7]
+    maps = call("predict", tmp_path / "run", scenes / "images", "--out", tmp_path / "maps", "--variant", "int†+lin")
+    assert maps.code == 0, maps.err
+
+
+def test_a_set_without_splits_is_split_at_random(call, cache, tmp_path):
+    data = write_scenes(tmp_path / "data", 8, shape=(48, 64))
+    for path in (data / "splits").iterdir():
+        path.unlink()
+    result = call("train", data, "--out", tmp_path / "run", "--cache", cache, "--variant", "unary", *FAST)
+    assert result.code == 0, result.err
+    splits = json.loads((tmp_path / "run/run.json").read_text())["splits"]
+    assert splits == {"train": 5, "val": 1}
+    assert "Images: 5 to learn from, 1 to follow the training by, 1 to evaluate, drawn at random" in result.err
+
+
+def test_commands_to_go_on_with_can_be_typed_as_they_stand(call, scenes, cache, tmp_path):
+    """Where the name of a folder has spaces, or begins as an option does."""
+    place, options = tmp_path / "my runs", ("--cache", cache, *FAST)
+    place.mkdir()
+    result = call("train", scenes, "--out", place / "a run", *options)
+    next_words = shlex.split(result.err.splitlines()[-1].partition("Next: ")[2])
+    assert next_words[:3] == ["neuralfactors", "predict", str(place / "a run")]
+    document = json.loads((place / "a run/run.json").read_text())
+    (place / "-cut").mkdir()
+    (place / "-cut/run.json").write_text(json.dumps(sealed({**document, "finished": None})))
+    picture = scenes / "images/scene_0003.png"
+    told = call("info", "./-cut", cwd=place).out
+    assert "not yet: neuralfactors resume ./-cut\n" in told
+    assert "neuralfactors resume ./-cut'" in call("train", scenes, "--out=-cut", cwd=place).err
+    assert "neuralfactors resume ./-cut'" in call("predict", "./-cut", picture, "--out", tmp_path, cwd=place).err
+
+
+def test_missing_folder(train, tmp_path):
+    refused(train(tmp_path / "nowhere"), "nowhere", "is not a folder")
+    assert not (tmp_path / "run").exists()
+
+
+def test_label_without_image(train, copied_scenes):
+    (copied_scenes / "images" / "scene_0003.png").unlink()
+    refused(train(copied_scenes), "scene_0003.png", "without an image")
+
+
+def test_size_mismatch(train, copied_scenes):
+    Image.fromarray(np.zeros((48, 60), dtype=np.uint8)).save(copied_scenes / "labels" / "scene_0003.png")
+    (copied_scenes / "splits" / "train.txt").write_text("scene_0003\n")
+    refused(train(copied_scenes), "scene_0003.png", "60 × 48", "64 × 48")
+
+
+def test_unknown_class_in_a_label_map(train, copied_scenes):
+    Image.fromarray(np.full((48, 64), 77, dtype=np.uint8)).save(copied_scenes / "labels" / "scene_0003.png")
+    (copied_scenes / "splits" / "train.txt").write_text("scene_0003\n")
+    refused(train(copied_scenes), "scene_0003.png", "index 77", "classes.txt")
+
+
+def test_another_encoding(train, copied_scenes):
+    (copied_scenes / "splits" / "val.txt").write_text("scène\n", encoding="latin-1")
+    refused(train(copied_scenes), "val.txt", "UTF-8")
+    (copied_scenes / "classes.txt").write_text("0 void\n1 sky\n", encoding="utf-16")
+    refused(train(copied_scenes), "classes.txt", "UTF-8")
+
+
+def test_unknown_class_in_an_option(train, scenes):
+    refused(train(scenes, "--drop", "unicorn"), "unicorn", "sky")
+
+
+def test_unknown_split_method_and_features(train, scenes, tmp_path):
+    refused(train(scenes, "--split", "training"), "'training'", "train")
+    refused(train(scenes, "--variant", "magic"), "'magic'", "int+nrl")
+    refused(train(scenes, "--features", "sift"), "'sift'", "bow+cnn")
+    refused(train(scenes, "--validate", "vla"), "'vla'", "val")
+    assert not (tmp_path / "run").exists()
+
+
+def test_truncated_jpeg_among_training_images(train, copied_scenes, truncated):
+    (copied_scenes / "images" / "scene_0003.png").unlink()
+    target = copied_scenes / "images" / "scene_0003.jpg"
+    Image.fromarray(np.random.default_rng(0).integers(0, 256, (48, 64, 3), dtype=np.uint8)).save(target)
+    target.write_bytes(target.read_bytes()[:1200])
+    (copied_scenes / "splits" / "train.txt").write_text("scene_0003\nscene_0004\n")
+    refused(train(copied_scenes), "scene_0003.jpg", "truncated")
+
+
+def test_unwritable_output(call, trained, scenes, cache, tmp_path):
+    picture = scenes / "images" / "scene_0000.png"
+    (tmp_path / "file").write_text("")
+    refused(call("predict", trained, picture, "--out", tmp_path / "file" / "maps"), tmp_path / "file")
+    refused(call("train", scenes, "--out", tmp_path / "file" / "run", "--cache", cache, *FAST), tmp_path / "file")
+
+
+def test_disk_full_while_training(call, scenes, tmp_path):
+    options = ("--out", tmp_path / "run", "--cache", tmp_path / "cache", *FAST)
+    refused(call("train", scenes, *options, max_bytes=20_000), "File too large", tmp_path / "run")
+    assert not [path for path in (tmp_path / "run").rglob(".*") if path.is_file()]
+    finished = call("resume", tmp_path / "run", "--cache", tmp_path / "cache", "--jobs", "1")  # there is room again
+    assert finished.code == 0, finished.err
+    assert [line.split()[0] for line in finished.out.splitlines()] == ["variant", "int+nrl"]  # progress goes elsewhere
+
+
+def test_train_does_not_overwrite_a_run(call, trained, scenes):
+    refused(call("train", scenes, "--out", trained), "already holds a run", "resume")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot lock folders")
+def test_two_at_once_in_one_new_folder(call, scenes, cache, tmp_path):
+    out, words = tmp_path / "run", [sys.executable, "-m", "neuralfactors", "train", str(scenes), "--cache", str(cache)]
+    both = [
+        subprocess.Popen([*words, "--out", str(out), "--seed", str(seed), *FAST], stderr=subprocess.PIPE, text=True)
+        for seed in range(2)
+    ]
+    told = [process.communicate(timeout=120)[1] for process in both]
+    codes = [process.returncode for process in both]
+    assert sorted(codes) == [0, 1], told
+    winner, loser = codes.index(0), told[codes.index(1)]
+    assert "worked on by another process" in loser or "already holds a run" in loser
+    assert "Traceback" not in loser
+    assert json.loads((out / "run.json").read_text())["settings"]["seed"] == winner
+    assert call("info", out).code == 0
