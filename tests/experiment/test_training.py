@@ -1,7 +1,6 @@
-"""Runs: the table of variants, run folders, resuming, and that context is learnt on the scenes."""
+"""Runs: run folders, locks, resuming, and that context is learnt on the scenes."""
 
 import json
-import re
 import shutil
 import sys
 from contextlib import nullcontext
@@ -11,16 +10,12 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
-from sklearn.pipeline import Pipeline
 
 from neuralfactors.datasets import ImageFolder, write_scenes
-from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, UnaryClassifier
-from neuralfactors.experiment import VARIANTS, Means, build_model, compare, resume, train, tune
-from neuralfactors.experiment.models import check_config
-from neuralfactors.files import FileFormatError
-from neuralfactors.runs import TABLED, Run, RunConfig, RunFolder, Search, Splits
+from neuralfactors.experiment import Means, compare, resume, train, tune
+from neuralfactors.runs import Run, RunConfig, RunFolder, Search
 from neuralfactors.runs.lock import alone_in
-from neuralfactors.segmentation import WITH_CNN, Segmenter
+from neuralfactors.segmentation import Segmenter
 
 
 def read(path):
@@ -37,67 +32,13 @@ def config(scenes):
     small = {"unary__hidden": (32,), "interaction__hidden": (64,), "max_iter": 12, "trainer__learning_rate": 5e-3}
     linear = {"max_iter": 12, "trainer__learning_rate": 5e-3}
     parameters = {"SGD": linear, "int+nrl": small}
-    return RunConfig(
-        str(scenes), ("unary", "SGD", "int+nrl"), "demo", {"n_regions": 50}, parameters, splits=Splits(test="test")
-    )
+    return RunConfig(str(scenes), ("unary", "SGD", "int+nrl"), "demo", {"n_regions": 50}, parameters, test_split="test")
 
 
 @pytest.fixture(scope="module")
 def finished(config, tmp_path_factory):
     folder = tmp_path_factory.mktemp("run") / "run"
     return train(config, folder, Means(cache=folder.parent / "cache"), "a command")
-
-
-def build(row, **changes):
-    return VARIANTS[row].build(21, 60, changes)
-
-
-def test_rows_are_those_of_the_paper():
-    assert TABLED == ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int+lin-dagger", "3-layer")
-    assert set(VARIANTS) == {*TABLED, "neural-factors"}
-    assert isinstance(build("unary"), UnaryClassifier)
-    hidden = {row: build(row) for row in ("int+lin", "int+nrl", "int+lin-dagger", "3-layer")}
-    found = {row: (model.part("unary").hidden, model.part("interaction").hidden) for row, model in hidden.items()}
-    assert found == {
-        "int+lin": ((256,), ()),
-        "int+nrl": ((256,), (512,)),
-        "int+lin-dagger": ((21,), ()),
-        "3-layer": ((256, 256, 256), (512, 512, 512)),
-    }
-    for row, kind, units in (
-        ("CP", CuttingPlaneSVM, None),
-        ("SGD", StructuralSVM, ()),
-        ("bif+nrl", StructuralSVM, (512,)),
-    ):
-        model = build(row)
-        assert isinstance(model, Pipeline)
-        assert isinstance(model[0], UnaryClassifier)
-        assert isinstance(model[1], kind)
-        assert model[1].plain_params().get("interaction__hidden") == units
-        assert model[1].plain_params().get("unary__hidden", ()) == ()
-
-
-def test_changes_reach_the_estimators(config):
-    model = build("SGD", C=7.0, first__C=3.0)
-    assert (model[0].C, model[1].C) == (3.0, 7.0)
-    both = RunConfig("x", ("SGD", "int+nrl"), parameters={"*": {"first__C": 3.0}})
-    assert build_model("SGD", both, 3, 60)[0].C == 3.0
-    assert build_model("int+nrl", both, 3, 60).C == build("int+nrl").C
-    common = RunConfig(
-        "x", ("CP", "unary"), parameters={"*": {"trainer__learning_rate": 0.5, "C": 2.0}, "CP": {"C": 4.0}}
-    )
-    assert build_model("CP", common, 3, 60)[1].C == 4.0  # and no learning rate, which it does not have
-    assert build_model("unary", common, 3, 60).trainer.learning_rate == 0.5
-
-
-def test_cnn_features_have_settings_of_their_own():
-    config = RunConfig("x", ("int+nrl", "SGD"), features={"features": "bow+cnn"})
-    chosen = build_model("int+nrl", config, 3, 60).get_params()
-    assert {name: chosen[name] for name in WITH_CNN} == WITH_CNN
-    for other in (build_model("SGD", config, 3, 60)[1], build_model("int+nrl", RunConfig("x"), 3, 60)):
-        assert other.part("unary").dropout == other.part("interaction").dropout == 0.0
-    assert build_model("int+lin", config, 3, 60).interaction.hidden == ()  # what makes it this row
-    assert build_model("3-layer", config, 3, 60).interaction.hidden == (512,) * 3
 
 
 def test_context_is_learnt(finished):
@@ -211,69 +152,6 @@ def test_a_run_keeps_the_number_of_threads_it_began_with(config, tmp_path, threa
     assert same  # of the bytes themselves, pytest would show the difference, for minutes
 
 
-def test_failed_row_says_why(scenes, tmp_path):
-    weights = {"unary": {"class_weight": [1.0, 2.0]}}  # there are seven classes
-    config = RunConfig(str(scenes), ("unary",), features={"n_regions": 20}, parameters=weights)
-    with pytest.raises(ValueError, match="class_weight"):
-        train(config, tmp_path / "run")
-    state = read(tmp_path / "run/rows/unary/row.json")
-    assert state["status"] == "failed"
-    assert "class_weight" in state["error"]
-    assert not RunFolder(tmp_path / "run").row("unary").is_done
-
-
-@pytest.mark.parametrize(
-    ("row", "changes", "message"),
-    [
-        ("int+nrl", {"trainer__learning_rate": -1.0}, "'int+nrl' cannot be used: learning_rate must be positive"),
-        ("SGD", {"first__trainer__optimizer": "magic"}, "'SGD' cannot be used: optimizer must be one of"),
-        ("CP", {"C": 0}, "'CP' cannot be used: C must be positive"),
-        (
-            "int+lin",
-            {"unary__dropout": 1.5},
-            "'int+lin' cannot be used: dropout must be",
-        ),
-        ("unary", {"C": "much"}, "C of 'unary' must be a number, got 'much'"),
-        ("SGD", {"interaction_C": "much"}, "interaction_C of 'SGD' must be a number, got 'much'"),
-        ("SGD", {"C": None}, "C of 'SGD' must be a number, got None"),
-        ("int+nrl", {"trainer__momentum": "auto"}, "trainer__momentum of 'int+nrl' must be a number, got 'auto'"),
-        ("SGD", {"random_state": 3}, "has no parameter 'random_state'"),
-        ("SGD", {"callbacks": "/tmp/x"}, "has no parameter 'callbacks'"),
-        ("SGD", {"first__callbacks": "/tmp/x"}, "has no parameter 'first__callbacks'"),
-        ("int+nrl", {"unary": "x"}, "has no parameter 'unary'"),
-    ],
-)
-def test_settings_that_cannot_be_are_refused_before_any_work(row, changes, message, scenes, tmp_path):
-    with pytest.raises(ValueError, match=re.escape(message)):
-        train(RunConfig(str(scenes), (row,), parameters={row: changes}), tmp_path / "run")
-    assert not (tmp_path / "run").exists()
-
-
-def test_all_variants_pass_the_dry_run():
-    for features in ("bow", "bow+cnn"):
-        parameters = {"int+nrl": {"trainer__keep": "validation", "interaction_C": None, "class_weight": [1.0] * 21}}
-        check_config(RunConfig("x", tuple(VARIANTS), features={"features": features}, parameters=parameters))
-
-
-def test_auto_may_be_given_wherever_the_estimators_take_it():
-    names = ("C", "interaction_C", "batch_size", "max_iter", "trainer__learning_rate")
-    parameters = {"int+nrl": dict.fromkeys((*names, "trainer__interaction_learning_rate"), "auto")}
-    check_config(RunConfig("x", ("int+nrl",), parameters=parameters))
-
-
-def test_a_row_tells_the_settings_it_was_trained_with(scenes, tmp_path):
-    parameters = {"*": {"max_iter": 1}}
-    config = RunConfig(str(scenes), ("SGD",), features={"n_regions": 10}, parameters=parameters, seed=3, balance=0.5)
-    place = train(config, tmp_path / "run") / "rows/SGD"
-    told = read(place / "row.json")["settings"]
-    assert list(told) == ["first", "model"]
-    for name, settings in told.items():
-        saved = read(place / "model.json")["parts"][name]["parameters"]
-        assert settings["random_state"] == saved["random_state"] == 3
-        assert settings["n_labels"] == saved["n_labels"] == 7
-        assert settings["batch_size"] == saved["batch_size"] != "auto"
-
-
 @pytest.mark.parametrize("change", ["classes", "images", "splits"])
 @pytest.mark.parametrize("kind", ["train", "compare", "tune"])
 def test_a_run_does_not_go_on_with_other_data(kind, change, tmp_path):
@@ -306,29 +184,8 @@ def test_a_run_does_not_go_on_with_other_data(kind, change, tmp_path):
         resume(out)
 
 
-def test_evaluated_images_that_were_learnt_from_are_told(scenes, tmp_path, caplog):
-    caplog.set_level("INFO")
-    few = {"n_regions": 10}
-    config = RunConfig(
-        str(scenes), ("unary",), features=few, parameters={"*": {"max_iter": 1}}, splits=Splits("train+val")
-    )
-    train(config, tmp_path / "run")
-    assert "12 to evaluate (12 of them are learnt from, too)" in caplog.text
-
-
 def test_saved_row_is_a_segmenter(finished, scenes):
     segmenter = Segmenter.load(finished / "rows/SGD", features=finished / "features")
     sample = ImageFolder(scenes)["test"][0]
     predicted = np.asarray(Image.open(finished / "rows/SGD/predictions" / f"{sample.name}.png"))
     np.testing.assert_array_equal(segmenter.predict(sample.image_path), predicted)
-
-
-@pytest.mark.parametrize("changes", [{"features": {"x": 1}}, {"parameters": {"SGD": {"tensorboard": "/tmp/x"}}}])
-@pytest.mark.parametrize("kind", ["train", "compare", "tune"])
-def test_a_strangers_run_with_settings_that_nothing_knows_is_not_resumed(kind, changes, tmp_path):
-    more = {"compare": {"seeds": (0,)}, "tune": {"search": Search()}}.get(kind, {})
-    run = Run(RunConfig(str(tmp_path), ("SGD",), kind, **changes), {}, (), threads=1, versions={}, started="", **more)
-    RunFolder(tmp_path).document.write(run)
-    with pytest.raises(FileFormatError, match="holds a run that cannot be resumed: "):
-        resume(tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]

@@ -1,3 +1,5 @@
+"""The page: figures beside the paper's, charts, examples; whole, escaped, and the same each time."""
+
 import base64
 import json
 import re
@@ -11,8 +13,7 @@ import pytest
 from PIL import Image
 
 from neuralfactors.report import write_report
-from neuralfactors.report.pictures import palette
-from neuralfactors.runs import ClassInfo, Epoch, RunFolder
+from neuralfactors.runs import Epoch, RunFolder
 
 from .conftest import MSRC21, ROWS, change_json, read_json
 
@@ -230,11 +231,6 @@ def test_examples_of_many_classes(make_run, n_classes):
     truth = np.asarray(Image.open(run / "examples/first.png"))
     labels = np.array([[colors[tuple(color)] for color in line] for line in shown.tolist()])
     np.testing.assert_array_equal(labels, np.minimum(truth, n_classes))
-
-
-def test_colours_of_a_palette_all_differ():
-    infos = [ClassInfo(str(k), (255, 255, 250)) for k in range(600)]
-    assert len(set(palette(infos))) == 601
 
 
 def test_page_is_whole_and_needs_nothing_from_elsewhere(make_run):

@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
+from learners import indexed
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
@@ -20,6 +21,8 @@ from neuralfactors.estimators import (
 from neuralfactors.graph import Graph
 
 ESTIMATORS = [StructuralSVM, UnaryClassifier, CuttingPlaneSVM, FrankWolfeSVM, StructuredPerceptron]
+
+
 CHECKS = [
     "check_estimator_cloneable",
     "check_estimator_repr",
@@ -105,47 +108,10 @@ def test_a_mark_for_void_is_not_taken_for_a_class(kind):
         estimator.score(X, marked)
 
 
-def test_label_255_may_be_a_class():
-    X, Y = [Graph(np.ones((256, 1)))], [np.arange(256)]
-    assert UnaryClassifier(max_iter=1).fit(X, Y).n_labels_ == 256
-    few = [Graph(np.ones((2, 1)))], [[0, 255]]
-    classifier = UnaryClassifier(max_iter=1, n_labels=256, warm_start=True).fit(*few, validation=few)
-    assert classifier.set_params(n_labels=None).fit(*few).partial_fit(*few).n_labels_ == 256
-    assert classifier.score(*few) >= 0
-
-
 def test_validation_data_may_not_hold_a_mark_for_void():
     X, Y = make_chains(6, 5, 2, noise=0.5)
     with pytest.raises(ValueError, match=f"validation data: {MARK}"):
         StructuralSVM().fit(X, Y, validation=(X[:1], [[0, 1, 255, 1, 0]]))
-
-
-def test_a_perceptron_has_no_margin_to_weigh():
-    assert "class_weight" not in StructuredPerceptron().get_params()
-    X, Y = make_chains(6, 5, 3, noise=0.5)
-    weighed = [Graph(x.node_features, x.edges, node_weight=[9.0, 1.0, 1.0, 1.0, 0.0]) for x in X]
-    plain, other = (StructuredPerceptron(max_iter=3).fit(graphs, Y).decision(X)[0] for graphs in (X, weighed))
-    assert (plain.unary == other.unary).all()
-
-
-class ByIndex:
-    """Entries as a pandas Series has them: `series[n]` is that of index n, wherever it stands."""
-
-    def __init__(self, entries, index):
-        self.entries, self.index = list(entries), list(index)
-
-    def __len__(self):
-        return len(self.entries)
-
-    def __getitem__(self, label):
-        return self.entries[self.index.index(label)]
-
-    def __iter__(self):
-        return iter(self.entries)
-
-
-def indexed(X, Y):
-    return ByIndex(X, range(1, len(X) + 1)), ByIndex(Y, range(len(Y))[::-1])
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
@@ -166,10 +132,3 @@ def test_validation_and_further_data_are_taken_by_position(kind):
         assert [r["accuracy"] for r in other.history_] == [r["accuracy"] for r in plain.history_]
     plain, other = kind().partial_fit(X, Y), kind().partial_fit(*indexed(X, Y))
     assert (plain.decision(X)[0].unary == other.decision(X)[0].unary).all()
-
-
-def test_a_transformer_takes_graphs_by_position():
-    X, Y = make_chains(4, 5, 3)
-    classifier = UnaryClassifier(max_iter=1).fit(X, Y)
-    both = zip(classifier.transform(X), classifier.transform(indexed(X, Y)[0]), strict=True)
-    assert all((a.node_features == b.node_features).all() for a, b in both)

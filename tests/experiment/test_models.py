@@ -1,0 +1,61 @@
+"""From settings to estimators: built, tried, refused."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from neuralfactors.experiment import VARIANTS, resume, train
+from neuralfactors.experiment.models import balance_of, check_config
+from neuralfactors.files import FileFormatError
+from neuralfactors.runs import STATE_OF_THE_ART, TABLED, Run, RunConfig, RunFolder, Search
+
+
+def test_balance_of_a_row_comes_from_the_nearest_setting():
+    config = RunConfig("x", (*TABLED, STATE_OF_THE_ART), balance=0.2, parameters={"SGD": {"balance": 0.7}})
+    assert [balance_of(config, row) for row in ("unary", "SGD", STATE_OF_THE_ART)] == [0.2, 0.7, 1.0]
+    common = replace(config, parameters={**config.parameters, "*": {"balance": 0.4}})
+    assert [balance_of(common, row) for row in ("unary", "SGD", STATE_OF_THE_ART)] == [0.4, 0.7, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("row", "changes", "message"),
+    [
+        ("int+nrl", {"trainer__learning_rate": -1.0}, "'int+nrl' cannot be used: learning_rate must be positive"),
+        ("SGD", {"first__trainer__optimizer": "magic"}, "'SGD' cannot be used: optimizer must be one of"),
+        ("CP", {"C": 0}, "'CP' cannot be used: C must be positive"),
+        (
+            "int+lin",
+            {"unary__dropout": 1.5},
+            "'int+lin' cannot be used: dropout must be",
+        ),
+        ("unary", {"C": "much"}, "C of 'unary' must be a number, got 'much'"),
+        ("SGD", {"interaction_C": "much"}, "interaction_C of 'SGD' must be a number, got 'much'"),
+        ("SGD", {"C": None}, "C of 'SGD' must be a number, got None"),
+        ("SGD", {"random_state": 3}, "has no parameter 'random_state'"),
+        ("SGD", {"callbacks": "/tmp/x"}, "has no parameter 'callbacks'"),
+        ("SGD", {"first__callbacks": "/tmp/x"}, "has no parameter 'first__callbacks'"),
+        ("int+nrl", {"unary": "x"}, "has no parameter 'unary'"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused_before_any_work(row, changes, message, scenes, tmp_path):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        train(RunConfig(str(scenes), (row,), parameters={row: changes}), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_all_variants_pass_the_dry_run():
+    for features in ("bow", "bow+cnn"):
+        parameters = {"int+nrl": {"trainer__keep": "validation", "interaction_C": None, "class_weight": [1.0] * 21}}
+        check_config(RunConfig("x", tuple(VARIANTS), features={"features": features}, parameters=parameters))
+
+
+@pytest.mark.parametrize("changes", [{"features": {"x": 1}}, {"parameters": {"SGD": {"tensorboard": "/tmp/x"}}}])
+@pytest.mark.parametrize("kind", ["train", "compare", "tune"])
+def test_a_strangers_run_with_settings_that_nothing_knows_is_not_resumed(kind, changes, tmp_path):
+    more = {"compare": {"seeds": (0,)}, "tune": {"search": Search()}}.get(kind, {})
+    run = Run(RunConfig(str(tmp_path), ("SGD",), kind, **changes), {}, (), threads=1, versions={}, started="", **more)
+    RunFolder(tmp_path).document.write(run)
+    with pytest.raises(FileFormatError, match="holds a run that cannot be resumed: "):
+        resume(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
