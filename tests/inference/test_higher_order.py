@@ -270,7 +270,6 @@ TABLE = np.zeros((2, 2, 2))
             "factors[1] needs a vector of integers, at least one, as its nodes, got the shape (3,)",
         ),
         (((0, 1), TABLE), "the table of factors[1] must have the shape (2, 2), one axis a node, got (2, 2, 2)"),
-        (((0, 1, 2), TABLE.astype(int)), "the table of factors[1] must be of type float32 or float64, got int64"),
         (((0, 1), [[0.0, 1.0], [0.0]]), "the table of factors[1] must be an array, but its rows differ in length"),
         (((0, 1), np.array([[0, 1], [2, np.nan]])), "factors[1][1][1, 1] is NaN: scores must be finite"),
         (((0, 1), np.array([[0, np.inf], [2, 0]])), "factors[1][1][0, 1] is +inf: scores must be finite"),

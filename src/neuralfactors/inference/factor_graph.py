@@ -53,7 +53,7 @@ def check_factors(factors: Any, n_labels: int, node_ptr: NDArray[np.int64]) -> F
 def _check_factor(k: int, pair: Any, n_labels: int, node_ptr: NDArray[np.int64]) -> Factor:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise ValueError(f"factors[{k}] must be a pair (nodes, table), got {type(pair).__name__}")
-    nodes = np.asarray(pair[0])
+    nodes = _as_array(pair[0], f"the nodes of factors[{k}]")
     if nodes.ndim != 1 or nodes.size == 0 or nodes.dtype.kind not in "iu":
         raise ValueError(
             f"factors[{k}] needs a vector of integers, at least one, as its nodes, "
@@ -71,12 +71,16 @@ def _check_factor(k: int, pair: Any, n_labels: int, node_ptr: NDArray[np.int64])
 
 
 def _check_table(k: int, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    try:
-        table = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"the table of factors[{k}] must be an array, but its rows differ in length") from error
+    table = _as_array(values, f"the table of factors[{k}]")
     if table.shape != shape:
         raise ValueError(f"the table of factors[{k}] must have the shape {shape}, one axis a node, got {table.shape}")
-    if table.dtype not in (np.float32, np.float64):
-        raise ValueError(f"the table of factors[{k}] must be of type float32 or float64, got {table.dtype}")
+    if table.dtype.kind not in "iu" and table.dtype not in (np.float32, np.float64):
+        raise ValueError(f"the table of factors[{k}] must be of type float32, float64 or integer, got {table.dtype}")
     return np.ascontiguousarray(table, np.float64)
+
+
+def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array, but its rows differ in length") from error
