@@ -14,6 +14,7 @@ from neuralfactors.files import FileFormatError
 _PATTERNS = {"f": rb"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", "i": rb"[+-]?\d+"}
 _NAMES = {"f": "a number", "i": "a whole number"}
 _LARGEST_WHOLE = 2**53  # beyond it floats skip whole numbers
+_LARGEST_INTEGER = b"%d" % np.iinfo(np.int64).max
 _SHOWN = 30  # characters of a bad word
 
 
@@ -108,11 +109,25 @@ class Numbers:
                 values = np.fromstring(self._text, dtype, sep=" ")
         except (ValueError, DeprecationWarning):
             raise self._misspelt(dtype.kind, hint) from None
+        if dtype.kind == "i":
+            self._refuse_misread(values, hint)
         wrong = np.flatnonzero(~np.isfinite(values))
         if len(wrong):
             place = int(wrong[0])
             raise self.error(f"numbers must be finite, but {self.word(place)} is not", place)
         return values
+
+    def _refuse_misread(self, values: NDArray[np.int64], hint: str) -> None:
+        """Refuse what numpy reads without complaint: a sign alone, as 0, and too large a number, as the largest."""
+        alone = re.search(rb"(?<!\S)[+-](?!\S)", self._text)
+        if alone:
+            raise self._error_at(f"{_shown(alone.group())} is not {_NAMES['i']}{hint}", alone.start())
+        large = re.finditer(rb"\S{19,}", self._text) if (values == np.iinfo(np.int64).max).any() else ()
+        for word in large:
+            digits = word.group().lstrip(b"+-0")
+            if (len(digits), digits) > (19, _LARGEST_INTEGER):
+                message = f"whole numbers must be below 2**63, got {_shown(word.group())}"
+                raise self._error_at(message, word.start())
 
     def _misspelt(self, kind: str, hint: str) -> FileFormatError:
         bad = re.search(rb"(?<!\S)(?!(?:%b)(?!\S))\S+" % _PATTERNS[kind], self._text)
