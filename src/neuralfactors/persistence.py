@@ -11,7 +11,8 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -68,6 +69,18 @@ def _load_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
     if _sha256(data) != body["sha256"]:
         raise FileFormatError(f"{path} is truncated or altered: its digest differs")
     return body, _parse_tensors(data, path)
+
+
+@contextmanager
+def readable(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn what goes wrong inside for want of an entry, or for one of another type, into FileFormatError.
+
+    A digest tells that a document is whole, not that it has the shape of ours: the file may be a stranger's.
+    """
+    try:
+        yield
+    except (AttributeError, IndexError, KeyError, TypeError) as error:
+        raise FileFormatError(f"{path} does not have the entries of a model: {error!r}") from error
 
 
 def save_state(path: str | os.PathLike[str], document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:

@@ -24,7 +24,7 @@ from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.history import Callback
 from neuralfactors.learning.losses import check_part
 from neuralfactors.learning.samples import Samples, check_pairs, check_sequence, check_void_mark
-from neuralfactors.persistence import load_model, save_model
+from neuralfactors.persistence import load_model, readable, save_model
 from neuralfactors.potentials import Potentials
 
 ENOUGH_EDGES = 2 / 3  # of those that graphs have; with fewer, the factors learn from other graphs than they will see
@@ -115,7 +115,9 @@ class StructuredEstimator(Composed):
         `parameters` replace those in the file, by names such as `trainer__device`; a module or function that was given
         to the estimator is not in the file and must be given again.
         """
-        return cls.from_state(*load_model(path), path, **parameters)
+        document, tensors = load_model(path)
+        with readable(path):
+            return cls.from_state(document, tensors, path, **parameters)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
         """What a file needs to hold of the fitted estimator: a document for JSON, and tensors by name."""

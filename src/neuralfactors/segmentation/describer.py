@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph
-from neuralfactors.persistence import load_model, save_model
+from neuralfactors.persistence import load_model, readable, save_model
 from neuralfactors.segmentation.graphs import (
     LabelledGraphs,
     RegionTruth,
@@ -116,7 +116,9 @@ class Describer:
     @classmethod
     def load(cls, folder: str | os.PathLike[str], **options: Unpack[BuilderOptions]) -> Self:
         """The describer that `save` wrote; `options` are those of the constructor, an own backbone among them."""
-        return cls.from_state(*load_model(folder), folder, **options)
+        document, tensors = load_model(folder)
+        with readable(folder):
+            return cls.from_state(document, tensors, folder, **options)
 
     @classmethod
     def from_state(

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.files import FileFormatError
-from neuralfactors.persistence import load_model, save_model, tensors_digest
+from neuralfactors.persistence import load_model, readable, save_model, tensors_digest
 from neuralfactors.segmentation.describer import Describer
 from neuralfactors.vision.builder import BuilderOptions
 
@@ -46,6 +46,14 @@ def load_parts(
     document, tensors = load_model(path)
     if document.get("class") != KIND:
         raise FileFormatError(f"{path} holds a {document.get('class')!r}, not a {KIND}")
+    with readable(path):
+        return _load_parts(document, tensors, path, features, describing, options)
+
+
+def _load_parts(
+    document: dict[str, Any], tensors: dict[str, Tensor], path: StrPath, features: StrPath | None,
+    describing: dict[str, Any], options: dict[str, Any],
+) -> tuple[Describer, list[StructuredEstimator]]:  # fmt: skip
     known = document["parts"]
     parts: dict[str, State] = {part: (known[part], {}) for part in (FEATURES, *STAGES) if part in known}
     for key, value in tensors.items():
