@@ -34,7 +34,8 @@ class Published:
 def published(preset: str | None, features: str) -> Published:
     """The paper's figures for a preset; those of its state-of-the-art table where the features are a CNN's."""
     paper = _paper()
-    if preset not in paper:
+    seconds = paper["seconds_per_epoch_int+nrl"]
+    if preset is None or preset not in seconds:
         return Published({}, {}, {})
     if "cnn" in features:
         table = _table(paper.get(f"{preset}_sota", {}))
@@ -42,7 +43,7 @@ def published(preset: str | None, features: str) -> Published:
         return Published({STATE_OF_THE_ART: ours} if ours else {}, table, {})
     table = _table(paper[preset])
     rows = {name.key: table[name.printed] for name in NAMES.values() if name.printed in table}
-    return Published(rows, {}, {USUAL: paper["seconds_per_epoch_int+nrl"][preset]})
+    return Published(rows, {}, {USUAL: seconds[preset]})
 
 
 def _table(document: dict[str, Any]) -> dict[str, Figures]:

@@ -47,7 +47,7 @@ def class_bars(classes: Sequence[ClassInfo], row: RowResults, paper: Figures | N
     height = 10 + pitch * len(classes) + 20
     x = svg.linear(0, 1, left, right)
     drawn = _percent_axis(x, 6, height - 18)
-    values = row.metrics.per_class if row.metrics else ()
+    values = row.metrics.per_class if row.metrics else (None,) * len(classes)
     for n, (info, ours) in enumerate(zip(classes, values, strict=True)):
         y = 8 + pitch * n
         theirs = paper.per_class.get(info.name.lower()) if paper else None

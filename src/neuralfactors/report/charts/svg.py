@@ -84,7 +84,7 @@ def ticks(low: float, high: float, about: int = 5) -> list[float]:
     step = power * next(nice for nice in (1, 2, 2.5, 5, 10) if nice * power >= raw * (1 - 1e-9))
     first = math.floor(low / step + 1e-9)
     last = math.ceil(high / step - 1e-9)
-    return [round(k * step, 12) for k in range(first, last + 1)]
+    return [float(f"{k * step:.12g}") for k in range(first, last + 1)]
 
 
 def room_for(names: Iterable[str], least: float) -> float:
@@ -114,7 +114,7 @@ def short(value: float | None) -> str:
     """A number in at most four or so characters, or a dash."""
     if value is None:
         return "–"
-    size = abs(value)
+    value, size = value or 0.0, abs(value)  # not −0
     if size and (size < 0.001 or size >= 1e6):
         mantissa, exponent = f"{value:.0e}".split("e")
         return f"{mantissa}e{int(exponent)}".replace("-", MINUS)
