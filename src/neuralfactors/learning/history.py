@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from typing import Any, TypedDict, cast
 
+import numpy as np
+
 from neuralfactors.learning.step import Totals
 
 Record = TypedDict(
@@ -115,7 +117,7 @@ class TensorBoard:
 def tell(callbacks: Sequence[Callback], record: Record) -> bool:
     """Call every callback with `record`; whether one of them returned True, which asks to stop."""
     answers = [callback(record) for callback in callbacks]
-    return any(answer is True for answer in answers)
+    return any(isinstance(answer, (bool, np.bool_)) and bool(answer) for answer in answers)
 
 
 def close(callbacks: Sequence[Callback]) -> None:
