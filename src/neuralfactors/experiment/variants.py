@@ -130,4 +130,4 @@ def _is_number(value: Any) -> bool:
 
 
 def _is_size(value: Any) -> bool:
-    return value == N_LABELS or (isinstance(value, int) and value > 0)
+    return value == N_LABELS or (isinstance(value, int) and not isinstance(value, bool) and value > 0)
