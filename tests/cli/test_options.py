@@ -1,0 +1,73 @@
+"""Options that commands share: what was given, where features are kept, and how a run goes on after Ctrl-C."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from neuralfactors.cli.app import Interrupted, sentence
+from neuralfactors.cli.options import cache_folder, command_line, feature_options, resumable
+from neuralfactors.runs import Run, RunConfig, RunFolder
+
+
+def test_only_what_was_given_is_passed_on():
+    assert feature_options("bow", None, None) == {"features": "bow"}
+    assert feature_options("bow+cnn", 50, "timm:x") == {"features": "bow+cnn", "n_regions": 50, "backbone": "timm:x"}
+
+
+def test_a_backbone_needs_cnn_features():
+    with pytest.raises(ValueError, match=r"backbone .*CNN.*'bow'"):
+        feature_options("bow", None, "efficientnet-lite0")
+
+
+def test_where_features_are_kept(monkeypatch, tmp_path):
+    assert cache_folder(tmp_path) == tmp_path
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert cache_folder(None) == tmp_path / "xdg/neuralfactors"
+    monkeypatch.setenv("XDG_CACHE_HOME", "")
+    assert cache_folder(None) == Path.home() / ".cache/neuralfactors"
+
+
+def test_the_command_line_can_be_typed_again(monkeypatch):
+    words = ["train", "my photos", "--drop", "it's", "--out=-x"]
+    monkeypatch.setattr(sys, "argv", ["/usr/bin/something", *words])
+    assert shlex.split(command_line()) == ["neuralfactors", *words]
+
+
+@pytest.mark.parametrize("begun", [True, False])
+def test_an_interrupted_run_says_how_it_goes_on(tmp_path, begun):
+    run = tmp_path / "a run"
+    if begun:
+        config = RunConfig("data", ("unary",))
+        RunFolder(run).document.write(Run(config, {}, (), threads=1, versions={}, started=""))
+    with pytest.raises(Interrupted) as caught, resumable(run):
+        raise KeyboardInterrupt
+    assert ("resume" in str(caught.value)) == begun
+    if begun:
+        words = shlex.split(str(caught.value).split("'", 1)[1].rsplit("' goes", 1)[0])
+        assert words == ["neuralfactors", "resume", str(run)]
+
+
+def test_other_errors_pass(tmp_path):
+    with pytest.raises(ZeroDivisionError), resumable(tmp_path):
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (ValueError("two\nlines  of it"), "two lines of it"),
+        (ValueError(), "ValueError"),
+        (FileNotFoundError(2, "No such file or directory", "a.png"), "a.png: No such file or directory"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError("nothing but words"), "nothing but words"),
+    ],
+)
+def test_errors_are_one_line(error, told):
+    assert sentence(error) == told
+
+
+def test_errors_say_what_to_do():
+    assert "memory" in sentence(MemoryError())
+    assert "pip install" in sentence(ModuleNotFoundError("No module named 'jinja2'", name="jinja2"))

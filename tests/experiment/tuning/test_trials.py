@@ -1,0 +1,79 @@
+"""One trial: judged on validation images or folds, the same in any process, and its failure is a record."""
+
+from dataclasses import replace
+
+import pytest
+from PIL import Image
+
+from neuralfactors.datasets import write_scenes
+from neuralfactors.experiment.tuning.trials import Task, forget_prepared, run_trial
+from neuralfactors.runs import Run, RunConfig, RunFolder, Search
+
+SMALL = {"features": {"n_regions": 15}, "parameters": {"unary": {"max_iter": 3}}}
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    return write_scenes(tmp_path_factory.mktemp("scenes"), 10, shape=(30, 40))
+
+
+@pytest.fixture(autouse=True)
+def fresh():
+    yield
+    forget_prepared()
+
+
+def folder_of(path, data, folds=0, **changes):
+    config = RunConfig(str(data), ("unary",), "tune", **{**SMALL, **changes})
+    run = Run(config, {}, (), threads=1, versions={}, started="", search=Search(3, folds=folds))
+    RunFolder(path).document.write(run)
+    return path
+
+
+def trial(folder, number=0, **parameters):
+    return run_trial(Task(str(folder), None, number, "coarse", parameters))
+
+
+def test_a_trial_is_the_mean_of_two_accuracies(data, tmp_path):
+    found = trial(folder_of(tmp_path, data), 4, C=50.0)
+    assert (found.number, found.stage, found.parameters, found.error) == (4, "coarse", {"C": 50.0}, None)
+    assert found.score == (found.pixel + found.class_mean) / 2
+    assert 0 < found.score <= 1
+    assert found.seconds > 0
+
+
+def test_the_same_task_gives_the_same_in_another_folder_and_process(data, tmp_path):
+    one = trial(folder_of(tmp_path / "a", data))
+    forget_prepared()  # as another process would begin
+    other = trial(folder_of(tmp_path / "b", data))
+    assert replace(one, seconds=0.0) == replace(other, seconds=0.0)
+
+
+def test_parameters_of_a_trial_come_before_those_of_the_run(data, tmp_path):
+    folder = folder_of(tmp_path, data, parameters={"unary": {"max_iter": 3, "C": 1e-6}})
+    weak, strong = trial(folder), trial(folder, C=100.0)
+    assert strong.pixel > weak.pixel
+
+
+def test_folds_judge_every_training_image_once(data, tmp_path):
+    folder = folder_of(tmp_path, data, folds=3, val_split=None, test_split=None)
+    found = trial(folder)
+    assert found.error is None
+    assert found.score > 0
+
+
+@pytest.mark.parametrize("parameters", [{"C": -1.0}, {"trainer__learning_rate": 1e30}])
+def test_a_failure_is_a_record(data, tmp_path, parameters):
+    found = trial(folder_of(tmp_path, data), **parameters)
+    assert found.score is None
+    assert found.error
+    assert "\n" not in found.error
+
+
+def test_images_without_a_labelled_pixel_judge_nothing(tmp_path):
+    data = write_scenes(tmp_path / "scenes", 10, shape=(30, 40))
+    for name in (data / "splits/val.txt").read_text().split():
+        Image.new("L", (40, 30), 0).save(data / f"labels/{name}.png")  # 0 is void
+    found = trial(folder_of(tmp_path / "run", data))
+    assert (found.score, found.pixel) == (None, None)
+    assert "no labelled pixel" in found.error
