@@ -11,6 +11,9 @@ SOURCE = TESTS.parent / "src" / "neuralfactors"
 ELSEWHERE = {
     "__init__.py": "test_package.py",
     "__main__.py": "test_main.py",
+    "cli/__init__.py": "cli/test_app.py",
+    "cli/commands.py": "cli/test_app.py",
+    "cli/parameters.py": "cli/test_bare.py",
     "datasets/__init__.py": "test_extras.py",
     "experiment/presets/__init__.py": "experiment/test_presets.py",
 }

@@ -6,7 +6,7 @@ import pytest
 
 from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.experiment import Means, compare
-from neuralfactors.runs import RunConfig, RunFolder
+from neuralfactors.runs import RunConfig, RunFolder, Splits
 
 
 def names(samples):
@@ -17,11 +17,11 @@ def test_set_without_test_images_is_compared_on_validation_images(tmp_path):
     scenes = write_scenes(tmp_path / "scenes", 12, shape=(48, 64))
     (scenes / "splits/test.txt").unlink()
     config = RunConfig(
-        str(scenes), ("unary",), "compare", {"n_regions": 20}, {"unary": {"max_iter": 1}}, test_split="test"
+        str(scenes), ("unary",), "compare", {"n_regions": 20}, {"unary": {"max_iter": 1}}, splits=Splits(test="test")
     )
     compare(config, [3], tmp_path / "run", Means(tmp_path / "cache"))
     run = RunFolder(tmp_path / "run").run()
-    assert run.settings.test_split == "val"
+    assert run.settings.splits.test == "val"
     assert run.seeds == (3,)
     with pytest.raises(ValueError, match="seeds must name at least one seed"):
         compare(config, [], tmp_path / "other")
@@ -31,7 +31,7 @@ def test_seeds_of_a_comparison_share_a_random_split(tmp_path):
     scenes = write_scenes(tmp_path / "scenes", 12, shape=(30, 40))
     shutil.rmtree(scenes / "splits")
     config = RunConfig(
-        str(scenes), ("unary",), "compare", {"n_regions": 10}, {"unary": {"max_iter": 1}}, test_split="test"
+        str(scenes), ("unary",), "compare", {"n_regions": 10}, {"unary": {"max_iter": 1}}, splits=Splits(test="test")
     )
     compare(config, [2, 0], tmp_path / "run")
     whole, *runs = (RunFolder(tmp_path / "run" / place).run() for place in ("", "seed-2", "seed-0"))

@@ -20,7 +20,7 @@ from neuralfactors.experiment.data import (
     training_samples,
     used_splits,
 )
-from neuralfactors.runs import RunConfig, RunFolder
+from neuralfactors.runs import RunConfig, RunFolder, Splits
 
 
 def names(samples):
@@ -30,7 +30,7 @@ def names(samples):
 def test_held_out_images_are_never_learnt_from(scenes):
     found = []
     for seed in (0, 0, 1):
-        config = RunConfig(str(scenes), holdout=5, seed=seed)
+        config = RunConfig(str(scenes), splits=Splits(holdout=5), seed=seed)
         data = open_folder(config)
         assert used_splits(config, data) == {"train": "rest", "val": "holdout", "test": "val"}
         learnt, held = names(training_samples(config, data)), names(data["holdout"])
@@ -39,14 +39,16 @@ def test_held_out_images_are_never_learnt_from(scenes):
         found.append(held)
     assert found[0] == found[1] != found[2]
     with pytest.raises(ValueError, match="holdout must leave an image to learn from: of 12, got 12"):
-        open_folder(RunConfig(str(scenes), holdout=12))
+        open_folder(RunConfig(str(scenes), splits=Splits(holdout=12)))
     with pytest.raises(ValueError, match="holdout must not be negative, got -1"):
-        RunConfig("x", holdout=-1)
+        RunConfig("x", splits=Splits(holdout=-1))
 
 
 def test_held_out_images_can_be_evaluated(scenes, tmp_path):
     parameters = {"unary": {"max_iter": 1}}
-    config = RunConfig(str(scenes), ("unary",), "train", {"n_regions": 20}, parameters, test_split="holdout", holdout=4)
+    config = RunConfig(
+        str(scenes), ("unary",), "train", {"n_regions": 20}, parameters, splits=Splits(test="holdout", holdout=4)
+    )
     folder = RunFolder(train(config, tmp_path / "run", Means(tmp_path / "cache")))
     row, means = folder.row("unary"), Means(tmp_path / "cache")
     again = evaluate_row(folder, row, scenes, "holdout", means)
@@ -90,7 +92,7 @@ def test_evaluated_images_that_were_learnt_from_are_told(scenes, tmp_path, caplo
     caplog.set_level("INFO")
     few = {"n_regions": 10}
     config = RunConfig(
-        str(scenes), ("unary",), features=few, parameters={"*": {"max_iter": 1}}, train_split="train+val"
+        str(scenes), ("unary",), features=few, parameters={"*": {"max_iter": 1}}, splits=Splits("train+val")
     )
     train(config, tmp_path / "run")
     assert "4 to evaluate (4 of them are learnt from, too)" in caplog.text

@@ -32,6 +32,7 @@ def test_balance_of_a_row_comes_from_the_nearest_setting():
         ("unary", {"C": "much"}, "C of 'unary' must be a number, got 'much'"),
         ("SGD", {"interaction_C": "much"}, "interaction_C of 'SGD' must be a number, got 'much'"),
         ("SGD", {"C": None}, "C of 'SGD' must be a number, got None"),
+        ("int+nrl", {"trainer__momentum": "auto"}, "trainer__momentum of 'int+nrl' must be a number, got 'auto'"),
         ("SGD", {"random_state": 3}, "has no parameter 'random_state'"),
         ("SGD", {"callbacks": "/tmp/x"}, "has no parameter 'callbacks'"),
         ("SGD", {"first__callbacks": "/tmp/x"}, "has no parameter 'first__callbacks'"),
@@ -59,3 +60,9 @@ def test_a_strangers_run_with_settings_that_nothing_knows_is_not_resumed(kind, c
     with pytest.raises(FileFormatError, match="holds a run that cannot be resumed: "):
         resume(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
+
+
+def test_auto_may_be_given_wherever_the_estimators_take_it():
+    names = ("C", "interaction_C", "batch_size", "max_iter", "trainer__learning_rate")
+    parameters = {"int+nrl": dict.fromkeys((*names, "trainer__interaction_learning_rate"), "auto")}
+    check_config(RunConfig("x", ("int+nrl",), parameters=parameters))

@@ -7,7 +7,7 @@ from work import counting
 
 from neuralfactors.datasets import ImageFolder, folder, write_scenes
 from neuralfactors.experiment import Means, train
-from neuralfactors.runs import RunConfig, RunFolder
+from neuralfactors.runs import RunConfig, RunFolder, Splits
 from neuralfactors.segmentation import Segmenter
 from neuralfactors.vision import descriptors
 
@@ -18,7 +18,13 @@ def test_each_image_is_decoded_described_and_predicted_once(tmp_path):
     n_images, n_test, n_examples = len(data), len(data["test"]), 2
     parameters = {"int+nrl": {"max_iter": 1, "unary__hidden": (8,), "interaction__hidden": (8,)}}
     config = RunConfig(
-        str(scenes), ("int+nrl",), "demo", {"n_regions": 30}, parameters, test_split="test", n_examples=n_examples
+        str(scenes),
+        ("int+nrl",),
+        "demo",
+        {"n_regions": 30},
+        parameters,
+        splits=Splits(test="test"),
+        n_examples=n_examples,
     )
     work = {
         "decodes": (folder, "read_image"),

@@ -13,7 +13,7 @@ from PIL import Image
 
 from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.experiment import Means, compare, resume, train, tune
-from neuralfactors.runs import Run, RunConfig, RunFolder, Search
+from neuralfactors.runs import Run, RunConfig, RunFolder, Search, Splits
 from neuralfactors.runs.lock import alone_in
 from neuralfactors.segmentation import Segmenter
 
@@ -32,7 +32,9 @@ def config(scenes):
     small = {"unary__hidden": (32,), "interaction__hidden": (64,), "max_iter": 12, "trainer__learning_rate": 5e-3}
     linear = {"max_iter": 12, "trainer__learning_rate": 5e-3}
     parameters = {"SGD": linear, "int+nrl": small}
-    return RunConfig(str(scenes), ("unary", "SGD", "int+nrl"), "demo", {"n_regions": 50}, parameters, test_split="test")
+    return RunConfig(
+        str(scenes), ("unary", "SGD", "int+nrl"), "demo", {"n_regions": 50}, parameters, splits=Splits(test="test")
+    )
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from PIL import Image
 
 from neuralfactors.datasets import write_scenes
 from neuralfactors.experiment.tuning.trials import Task, forget_prepared, run_trial
-from neuralfactors.runs import Run, RunConfig, RunFolder, Search
+from neuralfactors.runs import Run, RunConfig, RunFolder, Search, Splits
 
 SMALL = {"features": {"n_regions": 15}, "parameters": {"unary": {"max_iter": 3}}}
 
@@ -56,7 +56,7 @@ def test_parameters_of_a_trial_come_before_those_of_the_run(data, tmp_path):
 
 
 def test_folds_judge_every_training_image_once(data, tmp_path):
-    folder = folder_of(tmp_path, data, folds=3, val_split=None, test_split=None)
+    folder = folder_of(tmp_path, data, folds=3, splits=Splits(val=None, test=None))
     found = trial(folder)
     assert found.error is None
     assert found.score > 0

@@ -1,0 +1,37 @@
+"""What commands say when they fail: one line each, and the exit code that scripts look at."""
+
+import pytest
+
+from neuralfactors.cli.terminal import INTERRUPTED, Interrupted, guard, sentence
+
+
+@pytest.mark.parametrize(
+    ("error", "expected"),
+    [
+        (ValueError("two\n  lines"), "two lines"),
+        (FileNotFoundError(2, "No such file or directory", "runs/none"), "runs/none: No such file or directory"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (MemoryError(), "there is not enough memory"),
+        (RuntimeError(), "RuntimeError"),
+    ],
+)
+def test_errors_are_one_line(error, expected):
+    assert sentence(error) == expected
+
+
+def test_exit_codes(capsys):
+    def fail(error):
+        raise error
+
+    codes = [
+        guard(lambda error=error: fail(error), quiet=False, verbose=True)
+        for error in (ValueError("no"), Interrupted("go on by resume"), KeyboardInterrupt())
+    ]
+    assert codes == [1, INTERRUPTED, INTERRUPTED]
+    assert guard(lambda: None, quiet=False, verbose=True) == 0
+    assert capsys.readouterr().err.splitlines() == ["Error: no", "go on by resume", "Interrupted."]
+
+
+def test_a_mistake_of_ours_is_not_hidden():
+    with pytest.raises(KeyError):
+        guard(lambda: {}["missing"], quiet=True, verbose=True)
