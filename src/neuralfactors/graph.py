@@ -15,7 +15,7 @@ with needs(__name__, "learn"):
     import torch
     from torch import Tensor
 
-VOID = -1  # the label of a node that has none: it carries no loss
+from neuralfactors.labels import VOID
 
 
 class _Counted:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-VOID = -1  # the label of what has none: it is not counted
+from neuralfactors.labels import VOID
 
 
 def confusion_matrix(

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.files import check_regular
+from neuralfactors.labels import VOID
 
-VOID = -1  # the label of a pixel that has none
 VOID_NAMES = ("void", "ignore", "unlabelled", "unlabeled")
 MAX_INDEX = 65535  # label maps have at most 16 bits a pixel
 # Numbers joined by commas or begun by a bracket, as in "sky (0, 0, 255)": a colour, not a part of the name.

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neuralfactors.datasets.classes import VOID, Classes
+from neuralfactors.datasets.classes import Classes
 from neuralfactors.extras import needs
 from neuralfactors.files import check_regular, write_atomically
+from neuralfactors.labels import VOID
 
 with needs(__name__, "segment"):
     from PIL import Image, ImageOps, UnidentifiedImageError

@@ -11,10 +11,11 @@ import numpy as np
 import scipy  # which loads its parts when they are used
 from numpy.typing import NDArray
 
-from neuralfactors.datasets.classes import VOID, ClassEntry, Classes
+from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.datasets.folder import RANDOM_SPLIT, deal_out
 from neuralfactors.datasets.images import write_label_map
 from neuralfactors.extras import needs
+from neuralfactors.labels import VOID
 
 with needs(__name__, "segment"):
     from PIL import Image

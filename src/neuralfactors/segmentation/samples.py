@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.datasets import ImageFolder
-from neuralfactors.datasets.classes import VOID, VOID_NAMES, ClassEntry, Classes
+from neuralfactors.datasets.classes import VOID_NAMES, ClassEntry, Classes
 from neuralfactors.datasets.folder import Sample
 from neuralfactors.files import file_digest
+from neuralfactors.labels import VOID
 from neuralfactors.learning.samples import USUAL_VOID
 from neuralfactors.vision.regions import check_image
 from neuralfactors.vision.sources import ImageSource, KeyedSource, image_key

@@ -7,7 +7,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-VOID = -1  # the label of a pixel or a region that has none
+from neuralfactors.labels import VOID
+
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
