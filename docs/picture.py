@@ -24,7 +24,7 @@ def main():
     heads = ["image", "truth", "every region by itself", "jointly, with context"]
     figure, axes = plt.subplots(SHOWN, len(heads), figsize=(10, 2 * SHOWN), layout="constrained")
     for line, (image, truth) in zip(axes, samples, strict=True):
-        maps = [truth, alone.predict(image), together.predict(image)]
+        maps = [truth, alone.predict_one(image), together.predict_one(image)]
         for axis, shown in zip(line, [image, *(colour_labels(labels, palette) for labels in maps)], strict=True):
             axis.imshow(shown)
             axis.set_axis_off()

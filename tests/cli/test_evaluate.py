@@ -23,7 +23,8 @@ def test_evaluate_agrees_with_predict_and_with_the_run(call, trained, scenes, ca
     assert result.code == 0, result.err
     figures = json.loads(result.out)
     segmenter = Segmenter.load(trained / "rows/int+nrl", features=trained / "features")
-    pairs = ((sample.read_labels(), segmenter.predict(sample.read_image())) for sample in ImageFolder(scenes)["val"])
+    samples = ImageFolder(scenes)["val"]
+    pairs = zip((sample.read_labels() for sample in samples), segmenter.predict(samples), strict=True)
     expected = Scores.of(pairs, 7)
     assert figures["pixel"] == pytest.approx(expected.pixel_accuracy)
     assert figures["class_mean"] == pytest.approx(expected.class_mean_accuracy)

@@ -24,7 +24,7 @@ def test_predict_writes_indices_in_class_colours_and_an_overlay(call, trained, s
     for path in pictures:
         written = Image.open(tmp_path / "maps" / f"{path.stem}.png")
         assert written.mode == "P"
-        labels = segmenter.predict(path)
+        labels = segmenter.predict_one(path)
         np.testing.assert_array_equal(np.asarray(written), labels + 1)  # index 0 is void
         np.testing.assert_array_equal(np.asarray(written.convert("RGB")), classes.palette[labels])
         assert read_image(tmp_path / "maps" / f"{path.stem}.overlay.jpg").shape == (48, 64, 3)

@@ -118,8 +118,8 @@ def test_validation_data_may_not_hold_a_mark_for_void():
 def test_graphs_and_labels_are_taken_by_position(kind):
     X, Y = make_chains(12, 5, 3, noise=0.5)
     plain, other = kind(max_iter=50).fit(X, Y), kind(max_iter=50).fit(*indexed(X, Y))
-    found = other.decision(indexed(X, Y)[0])
-    assert all((a.unary == b.unary).all() for a, b in zip(plain.decision(X), found, strict=True))
+    found = other.potentials(indexed(X, Y)[0])
+    assert all((a.unary == b.unary).all() for a, b in zip(plain.potentials(X), found, strict=True))
     assert plain.score(*indexed(X, Y)) == plain.score(X, Y) > 0.5
 
 
@@ -131,4 +131,4 @@ def test_validation_and_further_data_are_taken_by_position(kind):
         other = kind().set_params(**options).fit(*indexed(X, Y), validation=indexed(X, Y) if judged else None)
         assert [r["accuracy"] for r in other.history_] == [r["accuracy"] for r in plain.history_]
     plain, other = kind().partial_fit(X, Y), kind().partial_fit(*indexed(X, Y))
-    assert (plain.decision(X)[0].unary == other.decision(X)[0].unary).all()
+    assert (plain.potentials(X)[0].unary == other.potentials(X)[0].unary).all()

@@ -35,12 +35,12 @@ def test_in_training_only(chains, tmp_path, estimator):
     fitted = with_dropout(estimator).fit(X, Y, validation=(X[:5], Y[:5]))
     assert fitted.history_[-1]["objective"] > plain[-1]["objective"]  # what is dropped is missed
     assert fitted.history_[-1]["accuracy"] == fitted.score(X[:5], Y[:5])  # judged without dropout
-    scores = fitted.decision(X)
+    scores = fitted.potentials(X)
     fitted.save(tmp_path)
     loaded = StructuredEstimator.load(tmp_path)
     for one, two in zip(fitted.predict(X), loaded.predict(X), strict=True):
         np.testing.assert_array_equal(one, two)
-    for one, two in zip(scores, estimator.fit(X, Y).decision(X), strict=True):
+    for one, two in zip(scores, estimator.fit(X, Y).potentials(X), strict=True):
         assert torch.equal(one.unary, two.unary)
 
 
@@ -58,7 +58,7 @@ def test_threads_do_not_disturb_one_another(chains, tmp_path, estimator):
     def scores(_=None):
         if isinstance(loaded, UnaryClassifier):
             return np.concatenate(loaded.predict_proba(X))
-        return np.concatenate([potentials.unary for potentials in loaded.decision(X)])
+        return np.concatenate([potentials.unary for potentials in loaded.potentials(X)])
 
     expected = scores()
     hook = loaded.model_.unary.register_forward_pre_hook(spread_out)

@@ -120,4 +120,4 @@ def test_functions_in_a_part_must_be_given_again(chains, tmp_path):
         load(tmp_path)
     for given in ({"unary__activation": nn.ELU}, {"unary": Network((4,), activation=nn.ELU)}):
         again = load(tmp_path, **given)
-        assert torch.equal(again.decision(chains[0])[0].unary, svm.decision(chains[0])[0].unary)
+        assert torch.equal(again.potentials(chains[0])[0].unary, svm.potentials(chains[0])[0].unary)

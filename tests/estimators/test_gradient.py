@@ -51,7 +51,7 @@ def test_progress_bar(chains, capsys):
         ({"unary__hidden": 16}, r"hidden must be a sequence with the units of each layer, got 16: try \(16,\)"),
         ({"n_labels": 2}, "Y must hold labels below n_labels=2, got 2"),
         ({"trainer__dtype": "float16"}, r"dtype must be one of \['float32', 'float64'\], got 'float16'"),
-        ({"random_state": -1}, "random_state must be None, an integer ≥ 0"),
+        ({"random_state": -1}, "random_state must be None, a numpy Generator or RandomState, or an integer"),
         ({"trainer__keep": "validation"}, r'keep="validation" needs validation data: pass validation=\(X, Y\) to fit'),
         ({"trainer__validation_fraction": 0.001}, "validation_fraction=0.001 leaves no graph"),
         ({"trainer__t0": -1.0}, "t0 and tol must not be negative"),

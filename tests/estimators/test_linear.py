@@ -36,7 +36,7 @@ def optimum(seed, C):
 def objective(estimator, X, Y, C):
     """½‖w‖² + C/N Σ hinge, computed from the model by itself."""
     loss = StructuredHingeLoss(Decoder("exhaustive"), reduction="none")
-    hinges = [loss(p, torch.as_tensor(y)) for p, y in zip(estimator.decision(X), Y, strict=True)]
+    hinges = [loss(p, torch.as_tensor(y)) for p, y in zip(estimator.potentials(X), Y, strict=True)]
     squares = sum(float(p.detach().double().square().sum()) for p in estimator.model_.parameters())
     return 0.5 * squares + C * float(torch.cat(hinges).double().mean())
 
@@ -124,7 +124,7 @@ def test_weights_and_void_nodes_enter_the_objective():
     loss = StructuredHingeLoss(Decoder("exhaustive"), class_weight=class_weight, void="drop")
     hinges = [
         float(loss(p, torch.from_numpy(y), torch.tensor([1.0, 2.0, 0.5, 1.0])))
-        for p, y in zip(svm.decision(X), Y, strict=True)
+        for p, y in zip(svm.potentials(X), Y, strict=True)
     ]
     squares = sum(float(p.square().sum()) for p in svm.model_.parameters())
     assert svm.objective_ == pytest.approx(0.5 * squares + 5.0 * np.mean(hinges), rel=1e-6)

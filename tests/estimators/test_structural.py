@@ -148,7 +148,7 @@ def test_wholly_void_graphs_and_graphs_without_edges_are_fine(chains):
 def test_class_missing_from_a_fold_is_fine(chains):
     X, Y = chains
     svm = make(StructuralSVM, (), (), n_labels=5, class_weight="balanced", **FAST).fit(X, Y)
-    assert svm.decision(X[:1])[0].unary.shape == (6, 5)
+    assert svm.potentials(X[:1])[0].unary.shape == (6, 5)
     gap = [np.where(y == 1, 2, y) for y in Y]
     assert make(StructuralSVM, (), (), **FAST).fit(X, gap).n_labels_ == 3
 
@@ -166,10 +166,29 @@ def test_class_and_node_weights_count():
 def test_decision_is_what_predict_maximises(chains):
     X, Y = chains
     svm = make(StructuralSVM, (), (), **FAST).fit(X, Y)
-    potentials, y_pred = svm.decision(X), svm.predict(X)
+    potentials, y_pred = svm.potentials(X), svm.predict(X)
     for p, y in zip(potentials[:3], y_pred[:3], strict=True):
         best = max(float(p.score(z)) for z in torch.cartesian_prod(*[torch.arange(3)] * 6))
         assert float(p.score(torch.from_numpy(y))) == pytest.approx(best, rel=1e-4)
+
+
+def test_decision_function_holds_the_max_marginals_of_forests(chains):
+    X, Y = chains
+    svm = make(StructuralSVM, (), (), **FAST).fit(X, Y)
+    labellings = torch.cartesian_prod(*[torch.arange(3)] * 6)
+    for p, scores, y in zip(svm.potentials(X[:3]), svm.decision_function(X[:3]), svm.predict(X[:3]), strict=True):
+        values = np.array([float(p.score(z)) for z in labellings])
+        for a in range(3):
+            best = [values[(labellings[:, i] == a).numpy()].max() for i in range(6)]
+            np.testing.assert_allclose(scores[:, a], best - values.max(), atol=1e-4)
+        np.testing.assert_array_equal(scores.argmax(axis=1), y)
+
+
+def test_decision_function_of_unary_factors_is_their_score(chains):
+    X, Y = chains
+    unary = make(UnaryClassifier, max_iter=3).fit(X, Y)
+    for potentials, scores in zip(unary.potentials(X), unary.decision_function(X), strict=True):
+        np.testing.assert_array_equal(scores, potentials.unary)
 
 
 def test_averaging(chains):

@@ -190,4 +190,4 @@ def test_saved_row_is_a_segmenter(finished, scenes):
     segmenter = Segmenter.load(finished / "rows/SGD", features=finished / "features")
     sample = ImageFolder(scenes)["test"][0]
     predicted = np.asarray(Image.open(finished / "rows/SGD/predictions" / f"{sample.name}.png"))
-    np.testing.assert_array_equal(segmenter.predict(sample.image_path), predicted)
+    np.testing.assert_array_equal(segmenter.predict_one(sample.image_path), predicted)

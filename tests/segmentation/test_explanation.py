@@ -33,7 +33,7 @@ def test_pictures_stand_side_by_side(shape):
 def test_where_parts_agree_context_has_decided_nothing(small_model):
     image = make_scenes(1, shape=(48, 64), random_state=5)[0][0]
     explained = small_model.explain(image)
-    np.testing.assert_array_equal(explained.joint, small_model.predict(image))
+    np.testing.assert_array_equal(explained.joint, small_model.predict_one(image))
     np.testing.assert_array_equal(explained.image, image)
     assert explained.palette.shape == (len(small_model.class_names), 3)
     drawn, labels = explained.picture()[:, -64:], explained.joint

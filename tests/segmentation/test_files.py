@@ -41,7 +41,7 @@ def test_features_may_be_elsewhere(saved, small_model, tmp_path):
     image = make_scenes(1, shape=(48, 64), random_state=3)[0][0]
     for folder in (tmp_path / "model", saved[0]):  # a folder that is named comes before the file's own features
         loaded = Segmenter.load(folder, features=tmp_path / "features")
-        np.testing.assert_array_equal(loaded.predict(image), small_model.predict(image))
+        np.testing.assert_array_equal(loaded.predict_one(image), small_model.predict_one(image))
 
 
 def remove(*keys):

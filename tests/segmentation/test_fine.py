@@ -18,7 +18,7 @@ def test_from_pictures_to_label_maps_and_files(tmp_path):
         StructuralSVM, (16,), (16,), C=100.0, trainer__learning_rate=5e-3, trainer__pretrain=3, max_iter=5, batch_size=1
     )
     segmenter = Segmenter(settings, estimator=model, classes=SCENE_CLASSES, cache=tmp_path / "cache").fit(scenes)
-    right = np.mean([(segmenter.predict(image) == labels)[labels >= 0].mean() for image, labels in scenes])
+    right = np.mean([(segmenter.predict_one(image) == labels)[labels >= 0].mean() for image, labels in scenes])
     assert right > 0.9  # of what it has learnt from
     n_words, n_maps, n_windows, n_position = 90, 48 + 120 + 352, 2 * 352, 2
     assert segmenter.stages_[-1].n_node_features_ == n_words + n_maps + n_windows + n_position
@@ -27,4 +27,4 @@ def test_from_pictures_to_label_maps_and_files(tmp_path):
     segmenter.save(tmp_path / "model")
     loaded = Segmenter.load(tmp_path / "model")
     assert loaded.features == settings
-    np.testing.assert_array_equal(loaded.predict(scenes[1][0]), segmenter.predict(scenes[1][0]))
+    np.testing.assert_array_equal(loaded.predict_one(scenes[1][0]), segmenter.predict_one(scenes[1][0]))

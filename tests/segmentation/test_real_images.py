@@ -22,7 +22,7 @@ def test_a_dozen_pictures_of_msrc21(data_dir, tmp_path):
     for sample in samples:
         image, labels = sample.read()
         start = time.thread_time()
-        predicted = segmenter.predict(image)
+        predicted = segmenter.predict_one(image)
         assert time.thread_time() - start < 1.0
         assert predicted.shape == labels.shape
         right += int((predicted == labels).sum())

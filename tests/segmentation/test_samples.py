@@ -21,9 +21,9 @@ def fit(dataset, **options):
 @pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint16, np.int32, bool])
 @pytest.mark.parametrize("classes", [None, ("left", "right"), np.array(["left", "right"])])
 def test_labels_of_any_integer_type(dtype, classes):
-    expected = fit([(IMAGE, HALVES)], classes=classes).predict(IMAGE)
+    expected = fit([(IMAGE, HALVES)], classes=classes).predict_one(IMAGE)
     found = fit([(IMAGE, HALVES.astype(dtype))], classes=classes, balance=0.0)
-    np.testing.assert_array_equal(found.predict(IMAGE), expected)
+    np.testing.assert_array_equal(found.predict_one(IMAGE), expected)
     assert found.class_names == (["0", "1"] if classes is None else ["left", "right"])
 
 
@@ -51,7 +51,7 @@ class Unsigned:
 
 def test_samples_of_ones_own():
     found = fit([Unsigned(HALVES.astype(np.uint8))])
-    np.testing.assert_array_equal(found.predict(IMAGE), fit([(IMAGE, HALVES)]).predict(IMAGE))
+    np.testing.assert_array_equal(found.predict_one(IMAGE), fit([(IMAGE, HALVES)]).predict_one(IMAGE))
     with pytest.raises(ValueError, match="the labels of cow must be integers"):
         fit([Unsigned(HALVES / 2)])
 
@@ -129,4 +129,4 @@ def test_mirror_images_follow_their_originals():
     fitted = segmenter.fit([(image, labels), (image, labels)])
     given = Segmenter(FeatureSettings(n_regions=20), estimator=StructuralSVM((), (), max_iter=2))
     given.fit([(image, labels), (image[:, ::-1].copy(), labels[:, ::-1].copy())] * 2)
-    np.testing.assert_array_equal(fitted.predict(image), given.predict(image))
+    np.testing.assert_array_equal(fitted.predict_one(image), given.predict_one(image))

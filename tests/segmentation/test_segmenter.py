@@ -43,7 +43,7 @@ def fitted(request, scenes):
 
 def test_label_map_and_confidences(fitted, scenes):
     image = scenes[7][0]
-    labels, probabilities = fitted.predict(image), fitted.predict_proba(image)
+    labels, probabilities = fitted.predict_one(image), fitted.predict_proba([image])[0]
     assert labels.shape == (48, 64)
     assert set(np.unique(labels)) <= set(range(7))
     assert probabilities.shape == (48, 64, 7)
@@ -54,12 +54,38 @@ def test_label_map_and_confidences(fitted, scenes):
     assert fitted.stages_[-1].history_[-1]["accuracy"] is not None
 
 
+def test_predict_takes_what_fit_takes(fitted, scenes, tmp_path):
+    images = [image for image, _ in scenes[:3]]
+    expected = [fitted.predict_one(image) for image in images]
+    data = ImageFolder(write_scenes(tmp_path, 3, shape=(48, 64)))
+    samples = sorted((sample for split in data.splits for sample in data[split]), key=lambda sample: sample.name)
+    paths = [sample.image_path for sample in samples]
+    for given in (images, np.stack(images), scenes[:3], samples, paths):
+        for found, labels in zip(fitted.predict(given), expected, strict=True):
+            np.testing.assert_array_equal(found, labels)
+    np.testing.assert_array_equal(fitted.predict(data, split="val")[0], fitted.predict_one(data["val"][0]))
+    for one in (images[0], str(paths[0])):
+        with pytest.raises(ValueError, match=r"images must be a sequence of pictures.*put it into a list"):
+            fitted.predict(one)
+    assert fitted.predict([]) == []
+
+
+def test_seeds_may_come_from_a_generator(scenes):
+    def predict(random_state):
+        segmenter = Segmenter(estimator=SMALL, classes=SCENE_CLASSES, random_state=random_state)
+        return segmenter.fit(scenes[:2]).predict_proba([scenes[7][0]])[0]
+
+    first, again = (predict(np.random.RandomState(3)) for _ in range(2))
+    np.testing.assert_array_equal(first, again)
+    assert (first != predict(np.random.default_rng(3))).any()
+
+
 def test_explanation_shows_the_parts(fitted, scenes):
     image = scenes[7][0]
     described, graph = fitted.describer_.graph(image)
     unary, interaction, edges = fitted.potentials(graph)
     explanation = fitted.explain(image)
-    np.testing.assert_array_equal(explanation.joint, fitted.predict(image))
+    np.testing.assert_array_equal(explanation.joint, fitted.predict_one(image))
     np.testing.assert_array_equal(explanation.unary, described.paint(unary.argmax(axis=1)))
     y = described.node_labels(explanation.interaction)
     scores = interaction[np.arange(len(edges)), y[edges[:, 0]], y[edges[:, 1]]].sum()
@@ -72,8 +98,8 @@ def test_save_and_load(fitted, scenes, tmp_path):
     fitted.save(tmp_path / "model")
     loaded = Segmenter.load(tmp_path / "model")
     for image, _ in scenes[6:]:
-        np.testing.assert_array_equal(loaded.predict(image), fitted.predict(image))
-        np.testing.assert_array_equal(loaded.predict_proba(image), fitted.predict_proba(image))
+        np.testing.assert_array_equal(loaded.predict_one(image), fitted.predict_one(image))
+        np.testing.assert_array_equal(loaded.predict_proba([image]), fitted.predict_proba([image]))
     assert loaded.describer_.classes == fitted.describer_.classes
     assert not [path for path in (tmp_path / "model").rglob("*") if path.suffix in (".pkl", ".pt")]
 
@@ -116,8 +142,8 @@ def test_a_kill_leaves_the_old_model_or_the_new_one(scenes, tmp_path, monkeypatc
                 finished = True
             except Killed:
                 finished = False
-        found = Segmenter.load(place).predict_proba(image)
-        seen.append([np.array_equal(found, model.predict_proba(image)) for model in (old, new)])
+        found = Segmenter.load(place).predict_proba([image])
+        seen.append([np.array_equal(found, model.predict_proba([image])) for model in (old, new)])
         if finished:
             break
     assert seen[0] == [True, False]
@@ -133,7 +159,7 @@ def test_estimators_go_with_their_own_features(scenes, tmp_path):
         segmenter.describer_.save(tmp_path / f"features-{name}")
         segmenter.save_model(tmp_path / name)
     loaded = Segmenter.load(tmp_path / "a", features=tmp_path / "features-a")
-    np.testing.assert_array_equal(loaded.predict(scenes[7][0]), segmenters[0].predict(scenes[7][0]))
+    np.testing.assert_array_equal(loaded.predict_one(scenes[7][0]), segmenters[0].predict_one(scenes[7][0]))
     with pytest.raises(FileFormatError, match=r"features-b holds other features than those that .* was trained with"):
         Segmenter.load(tmp_path / "a", features=tmp_path / "features-b")
     with pytest.raises(ValueError, match="a holds no features: give the folder that does as features"):
@@ -154,14 +180,14 @@ def test_without_interactions_the_confidence_is_the_probability(scenes):
     segmenter = Segmenter(SETTINGS, estimator=UnaryClassifier(max_iter=3)).fit(scenes[:4])
     described, graph = segmenter.describer_.graph(scenes[5][0])
     expected = described.paint(segmenter.stages_[0].predict_proba([graph])[0])
-    np.testing.assert_allclose(segmenter.predict_proba(scenes[5][0]), expected, atol=1e-4)
+    np.testing.assert_allclose(segmenter.predict_proba([scenes[5][0]])[0], expected, atol=1e-4)
 
 
 def test_fit_twice_and_clone_give_the_same_model(scenes):
     segmenter = Segmenter(SETTINGS, estimator=SMALL)
-    first = segmenter.fit(scenes[:4]).predict(scenes[5][0])
-    np.testing.assert_array_equal(segmenter.fit(scenes[:4]).predict(scenes[5][0]), first)
-    np.testing.assert_array_equal(clone(segmenter).fit(scenes[:4]).predict(scenes[5][0]), first)
+    first = segmenter.fit(scenes[:4]).predict_one(scenes[5][0])
+    np.testing.assert_array_equal(segmenter.fit(scenes[:4]).predict_one(scenes[5][0]), first)
+    np.testing.assert_array_equal(clone(segmenter).fit(scenes[:4]).predict_one(scenes[5][0]), first)
 
 
 def test_folder_and_arrays_are_the_same_to_it(scenes, tmp_path):
@@ -170,16 +196,16 @@ def test_folder_and_arrays_are_the_same_to_it(scenes, tmp_path):
     pairs = [sample.read() for sample in folder["train"]]
     by_arrays = Segmenter(SETTINGS, estimator=SMALL, classes=SCENE_CLASSES).fit(pairs)
     path = folder["test"][0].image_path
-    np.testing.assert_array_equal(by_folder.predict(path), by_arrays.predict(path))
+    np.testing.assert_array_equal(by_folder.predict_one(path), by_arrays.predict_one(path))
     again = Segmenter(SETTINGS, estimator=SMALL, cache=tmp_path / "cache").fit(folder)
-    np.testing.assert_array_equal(again.predict(path), by_folder.predict(path))
+    np.testing.assert_array_equal(again.predict_one(path), by_folder.predict_one(path))
 
 
 def test_own_network(scenes):
     settings = FeatureSettings(features="bow+cnn", n_regions=30, cnn=CNNSettings(maps=2))
     segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=2), backbone=Pyramid()).fit(scenes[:3])
     assert segmenter.stages_[0].n_node_features_ > 90
-    assert segmenter.predict(scenes[4][0]).shape == (48, 64)
+    assert segmenter.predict_one(scenes[4][0]).shape == (48, 64)
 
 
 OWN = {"unary": nn.Linear(90, 7), "interaction": nn.Linear(32, 49)}
@@ -224,7 +250,7 @@ def test_own_network_is_known_again(scenes, tmp_path):
     with pytest.raises(ValueError, match="learnt with another backbone, Pyramid, than the one that is given"):
         Segmenter.load(tmp_path, backbone=other)
     loaded = Segmenter.load(tmp_path, backbone=Pyramid())
-    np.testing.assert_array_equal(loaded.predict_proba(scenes[4][0]), segmenter.predict_proba(scenes[4][0]))
+    np.testing.assert_array_equal(loaded.predict_proba([scenes[4][0]]), segmenter.predict_proba([scenes[4][0]]))
 
 
 def test_a_named_network_is_not_replaced(scenes, tmp_path):
@@ -244,7 +270,7 @@ def test_files_older_than_portraits_of_networks(scenes, tmp_path):
     del document["parts"]["features"]["backbone"]
     save_model(tmp_path, {name: document[name] for name in ("class", "features_sha256", "parts")}, tensors)
     loaded = Segmenter.load(tmp_path, backbone=Pyramid())
-    np.testing.assert_array_equal(loaded.predict(scenes[4][0]), segmenter.predict(scenes[4][0]))
+    np.testing.assert_array_equal(loaded.predict_one(scenes[4][0]), segmenter.predict_one(scenes[4][0]))
 
 
 @pytest.mark.parametrize(("given", "expected"), [(0, 0), (3, 3), (None, 5)])
@@ -290,7 +316,7 @@ def test_evaluation_counts_pixels(fitted, scenes):
     graphs = fitted.describer_.describe([ArraySample(str(n), *scene) for n, scene in enumerate(scenes[6:])])
     found = evaluate(fitted, graphs)
     labelled = sum(int((labels >= 0).sum()) for _, labels in scenes[6:])
-    right = sum(int((fitted.predict(image) == labels).sum()) for image, labels in scenes[6:])
+    right = sum(int((fitted.predict_one(image) == labels).sum()) for image, labels in scenes[6:])
     assert found.joint.confusion.sum() == labelled
     assert np.trace(found.joint.confusion) == right
     assert found.n_images == 2
@@ -330,6 +356,6 @@ def test_refusals(scenes, tmp_path):
     with pytest.raises(ValueError, match="features must be one of 'bow'"):
         Segmenter("sift").fit(scenes[:1])
     with pytest.raises(NotFittedError):
-        Segmenter().predict(image)
+        Segmenter().predict_one(image)
     with pytest.raises(ValueError, match="image must be uint8"):
-        Segmenter(SETTINGS, estimator=UnaryClassifier(max_iter=1)).fit(scenes[:2]).predict(image / 255.0)
+        Segmenter(SETTINGS, estimator=UnaryClassifier(max_iter=1)).fit(scenes[:2]).predict_one(image / 255.0)

@@ -27,7 +27,7 @@ def spotted(shape, seed):
 
 def accuracies(estimator, train, test, classes, **options):
     segmenter = Segmenter(SETTINGS, estimator=estimator, classes=classes, **options).fit(train)
-    scores = Scores.of(((labels, segmenter.predict(image)) for image, labels in test), len(classes))
+    scores = Scores.of(((labels, segmenter.predict_one(image)) for image, labels in test), len(classes))
     return np.array([scores.pixel_accuracy, scores.class_mean_accuracy])
 
 
@@ -61,4 +61,4 @@ def test_a_class_that_the_training_images_lack(spots):
 def test_one_class_and_one_picture(spots):
     image, labels = spots[0]
     segmenter = Segmenter(SETTINGS, classes=("ground",)).fit([(image, np.minimum(labels, 0))])
-    assert (segmenter.predict(spots[1][0]) == 0).all()
+    assert (segmenter.predict_one(spots[1][0]) == 0).all()

@@ -91,7 +91,7 @@ def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -
     if confidence:
         labels, sure = segmenter.predict_with_confidence(image)
     else:
-        labels = segmenter.predict(image)
+        labels = segmenter.predict_one(image)
     classes = segmenter.describer_.classes
     files = _outputs(path, out)
     index = np.array([entry.index for entry in classes.kept], dtype=np.uint16)  # large pictures stay within memory

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.graph import Graph
+from neuralfactors.seeds import RandomState, seed_of
 
 Problem = tuple[list[Graph], list[NDArray[np.int64]]]
 
@@ -33,7 +34,7 @@ def grid_edges(height: int, width: int) -> NDArray[np.int64]:
 
 
 def make_chains(
-    n_graphs: int = 100, length: int = 10, n_labels: int = 4, noise: float = 1.0, random_state: int = 0
+    n_graphs: int = 100, length: int = 10, n_labels: int = 4, noise: float = 1.0, random_state: RandomState = 0
 ) -> Problem:
     """Chains whose labels mostly count upwards, seen through noisy one-hot features; without edge features.
 
@@ -42,7 +43,7 @@ def make_chains(
     X : list of Graph
     Y : list of arrays of shape (length,)
     """
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed_of(random_state))
     X, Y = [], []
     for _ in range(n_graphs):
         steps = np.where(rng.random(length) < 0.9, 1, rng.integers(n_labels, size=length))
@@ -54,7 +55,7 @@ def make_chains(
 
 
 def make_grids(
-    n_graphs: int = 50, side: int = 8, n_labels: int = 3, noise: float = 1.5, random_state: int = 0
+    n_graphs: int = 50, side: int = 8, n_labels: int = 3, noise: float = 1.5, random_state: RandomState = 0
 ) -> Problem:
     """Grids of vertical stripes, seen through noisy one-hot features; an edge feature says which way the edge runs.
 
@@ -63,7 +64,7 @@ def make_grids(
     X : list of Graph
     Y : list of arrays of shape (side²,)
     """
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed_of(random_state))
     edges = grid_edges(side, side)
     horizontal = (np.arange(len(edges)) < side * (side - 1)).astype(np.float32)
     X, Y = [], []
@@ -76,7 +77,7 @@ def make_grids(
     return X, Y
 
 
-def make_synergy(n_graphs: int = 100, length: int = 12, noise: float = 0.3, random_state: int = 0) -> Problem:
+def make_synergy(n_graphs: int = 100, length: int = 12, noise: float = 0.3, random_state: RandomState = 0) -> Problem:
     """Chains on which unary and interaction factors must divide the work, as in the paper's example of synergy.
 
     A label is a pair (part, state) of 2 × 2. The node features tell the part by an exclusive or of two signs, which no
@@ -88,7 +89,7 @@ def make_synergy(n_graphs: int = 100, length: int = 12, noise: float = 0.3, rand
     X : list of Graph
     Y : list of arrays of shape (length,), labels 0 to 3
     """
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed_of(random_state))
     X, Y = [], []
     for _ in range(n_graphs):
         signs = rng.choice([-1.0, 1.0], size=(length, 2))

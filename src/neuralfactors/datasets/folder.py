@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from neuralfactors.datasets.classes import Classes, read_utf8
 from neuralfactors.datasets.images import image_shape, list_pictures, read_image, read_labels
+from neuralfactors.seeds import RandomState, seed_of
 
 RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
 logger = logging.getLogger(__name__)
@@ -63,7 +64,7 @@ class ImageFolder:
     void, drop : names of classes
         Their pixels count as void, as do those of classes called void, ignore, unlabelled or unlabeled. There is no
         difference; `drop` is for classes that mean something but shall not be learnt.
-    random_state : int
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the random split into train, val and test (60, 20 and 20 %) where there is no ``splits/``; see
         `random_split` for what an image more or less changes.
 
@@ -79,7 +80,7 @@ class ImageFolder:
         *,
         void: Collection[str] = (),
         drop: Collection[str] = (),
-        random_state: int = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.root = Path(root)
         if not self.root.is_dir():
@@ -89,7 +90,7 @@ class ImageFolder:
         self.splits = self._read_splits()
         self.is_split_at_random = not self.splits
         if self.is_split_at_random:
-            self.splits = random_split(list(self._samples), RANDOM_SPLIT, random_state)
+            self.splits = random_split(list(self._samples), RANDOM_SPLIT, seed_of(random_state))
 
     def __getitem__(self, split: str) -> list[Sample]:
         """The samples of a split; of several where their names are joined by ``+``."""

@@ -16,6 +16,7 @@ from neuralfactors.datasets.folder import RANDOM_SPLIT, deal_out
 from neuralfactors.datasets.images import write_label_map
 from neuralfactors.extras import needs
 from neuralfactors.labels import VOID
+from neuralfactors.seeds import RandomState, seed_of
 
 with needs(__name__, "segment"):
     from PIL import Image
@@ -65,7 +66,7 @@ Scene = tuple[NDArray[np.uint8], NDArray[np.int64]]
 
 
 def make_scenes(
-    n: int, *, shape: tuple[int, int] = (120, 160), noise: float = 0.03, random_state: int = 0
+    n: int, *, shape: tuple[int, int] = (120, 160), noise: float = 0.03, random_state: RandomState = 0
 ) -> list[Scene]:
     """`n` pictures (H, W, 3) with their labels (H, W), which number `SCENE_CLASSES`; −1, void, along boundaries.
 
@@ -79,18 +80,18 @@ def make_scenes(
         Height and width.
     noise : float
         Standard deviation of the noise of each pixel, of a range of 1.
-    random_state : int
+    random_state : int, RandomState, Generator or None, default=0
         Scene number k of a seed is the same whatever `n` is.
     """
-    seeds = np.random.SeedSequence(random_state).spawn(n)
+    seeds = np.random.SeedSequence(seed_of(random_state)).spawn(n)
     return [_make_scene(np.random.default_rng(seed), shape, noise) for seed in seeds]
 
 
 def write_scenes(
-    folder: str | os.PathLike[str], n: int = 60, *, shape: tuple[int, int] = (120, 160), random_state: int = 0
+    folder: str | os.PathLike[str], n: int = 60, *, shape: tuple[int, int] = (120, 160), random_state: RandomState = 0
 ) -> Path:
     """The folder, in the layout of `ImageFolder`, after `n` scenes and their splits train, val and test are in it."""
-    folder = Path(folder)
+    folder, seed = Path(folder), seed_of(random_state)
     for part in ("images", "labels", "splits"):
         (folder / part).mkdir(parents=True, exist_ok=True)
     entries = [ClassEntry(0, "void", (0, 0, 0))]
@@ -98,10 +99,10 @@ def write_scenes(
     Classes(tuple(entries)).write(folder / "classes.txt")
     palette = np.array([entry.colour for entry in entries], dtype=np.uint8)
     names = [f"scene_{k:04d}" for k in range(n)]
-    for name, (image, labels) in zip(names, make_scenes(n, shape=shape, random_state=random_state), strict=True):
+    for name, (image, labels) in zip(names, make_scenes(n, shape=shape, random_state=seed), strict=True):
         Image.fromarray(image).save(folder / "images" / f"{name}.png")
         write_label_map(folder / "labels" / f"{name}.png", labels + 1, palette)
-    order = np.random.default_rng(random_state).permutation(n)
+    order = np.random.default_rng(seed).permutation(n)
     for split, members in deal_out([names[k] for k in order], RANDOM_SPLIT).items():
         (folder / "splits" / f"{split}.txt").write_text("".join(f"{name}\n" for name in members), encoding="utf-8")
     return folder

@@ -20,7 +20,7 @@ from neuralfactors.estimators.parts import Composed
 from neuralfactors.factors import FactorModel, Network
 from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
-from neuralfactors.learning.decode import Decoder
+from neuralfactors.learning.decode import Decoder, node_scores
 from neuralfactors.learning.history import Callback
 from neuralfactors.learning.losses import check_part
 from neuralfactors.learning.samples import Samples, check_pairs, check_sequence, check_void_mark
@@ -75,12 +75,45 @@ class StructuredEstimator(Composed):
         return predictions
 
     def decode(self, potentials: Potentials) -> NDArray[np.int64]:
-        """Labels (V,) that the decoder finds to score highest under `potentials`, such as `decision` gives."""
+        """Labels (V,) that the decoder finds to score highest under `potentials`, such as those of `potentials`."""
         labels: NDArray[np.int64] = self._decoder()(potentials).labels.cpu().numpy()
         return labels
 
-    def decision(self, X: Sequence[Graph]) -> list[Potentials]:
-        """Potentials, one object per graph, whose argmax `predict` looks for."""
+    def decision_function(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
+        """What speaks for every label of every node, all factors considered.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+
+        Returns
+        -------
+        list of ndarray of shape (V, L)
+            An array per graph. Entry (i, a) is how far the best labelling that gives node i label a stays below the
+            best of all: exact on forests, at least that far (a bound) on graphs with cycles. There the argmax of each
+            row need not be what `predict` returns, which is one joint labelling.
+
+        See Also
+        --------
+        potentials : Scores of nodes and edges, before any inference.
+        """
+        found: list[NDArray[np.floating[Any]]] = []
+        for batch in self._batches(X):
+            found += np.split(node_scores(self._potentials(batch)), batch.node_ptr[1:-1].numpy())
+        return found
+
+    def potentials(self, X: Sequence[Graph]) -> list[Potentials]:
+        """Scores of nodes and edges, whose joint maximum `predict` looks for.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+
+        Returns
+        -------
+        list of Potentials
+            One per graph.
+        """
         found = []
         for batch in self._batches(X):
             whole = self._potentials(batch)
@@ -237,19 +270,6 @@ def warn_of_dropped_edges(samples: Samples, advice: str) -> None:
 def has_edges(X: Sequence[Graph]) -> bool:
     """Whether any graph has an edge; graphs without fit edge features of any width."""
     return any(X[n].n_edges for n in range(len(X)))
-
-
-def seed_of(random_state: Any) -> int:
-    """A seed from None (fresh), an integer or a numpy RandomState or Generator."""
-    if random_state is None:
-        return int(np.random.SeedSequence().generate_state(1)[0])
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**31))
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**31))
-    if isinstance(random_state, (int, np.integer)) and random_state >= 0:
-        return int(random_state)
-    raise ValueError(f"random_state must be None, an integer ≥ 0, a RandomState or a Generator, got {random_state!r}")
 
 
 def _build(described: Described, generator: torch.Generator, n_features: int, n_labels: int, order: int) -> nn.Module:

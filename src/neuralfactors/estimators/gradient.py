@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor, nn
 
-from neuralfactors.estimators.base import Described, StructuredEstimator, has_edges, seed_of, warn_of_dropped_edges
+from neuralfactors.estimators.base import Described, StructuredEstimator, has_edges, warn_of_dropped_edges
 from neuralfactors.estimators.checkpoint import Checkpoint, find_checkpoint, fingerprint
 from neuralfactors.estimators.parts import Parts, or_default
 from neuralfactors.estimators.validation import Labelled, check_validation, hold_out
@@ -25,6 +25,7 @@ from neuralfactors.learning.history import Callback, ProgressBar, Record, close
 from neuralfactors.learning.losses import AUTO, check_class_weight, check_part
 from neuralfactors.learning.samples import Samples, check_pairs, digest
 from neuralfactors.learning.subgradient import Pair, Settings, Subgradient
+from neuralfactors.seeds import RandomState, seed_of
 
 OWN_MODULE = 3  # hidden layers that a module in place of a factor counts for, where "auto" chooses its learning rate
 
@@ -48,7 +49,7 @@ class GradientEstimator(StructuredEstimator):
     batch_size: int | str | None = AUTO
     trainer: Subgradient | None = None
     warm_start: bool = False
-    random_state: Any = 0
+    random_state: RandomState = 0
 
     _parts: ClassVar[Parts] = {"unary": as_network, "trainer": or_default(Subgradient)}
     _fitted = (*StructuredEstimator._fitted, *(f"{name}_" for name in CHOSEN))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 import torch
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from neuralfactors.estimators.base import Described, StructuredEstimator, seed_of, warn_of_dropped_edges
+from neuralfactors.estimators.base import Described, StructuredEstimator, warn_of_dropped_edges
 from neuralfactors.estimators.checkpoint import find_checkpoint
 from neuralfactors.estimators.parts import Parts, or_default
 from neuralfactors.factors import Network
@@ -24,6 +24,7 @@ from neuralfactors.learning.history import Callback, ProgressBar, close
 from neuralfactors.learning.linear import LinearProblem
 from neuralfactors.learning.losses import AUTO, check_class_weight, check_count, check_option, check_positive
 from neuralfactors.learning.samples import Samples
+from neuralfactors.seeds import RandomState, seed_of
 
 
 @dataclass(eq=False, repr=False)
@@ -184,7 +185,7 @@ class FrankWolfeSVM(ConvexEstimator):
     _: KW_ONLY
     check_every: int = 5
     corrective: bool = True
-    random_state: Any = 0
+    random_state: RandomState = 0
 
     def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
         check_count("check_every", self.check_every)

@@ -58,6 +58,20 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         """Label vectors, one per graph: the most probable class of every node."""
         return [scores.argmax(axis=1) for scores in self._unary_scores(X)]
 
+    def decision_function(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
+        """Scores (V, L) of every label of every node, one array per graph; `predict` takes their argmax.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+
+        Returns
+        -------
+        list of ndarray of shape (V, L)
+            The outputs of the factor, of which `predict_proba` is the softmax.
+        """
+        return self._unary_scores(X)
+
     def predict_proba(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
         """Class probabilities (V, L), one array per graph."""
         return [np.exp(log_softmax(scores, axis=1)) for scores in self._unary_scores(X)]

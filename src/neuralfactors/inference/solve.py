@@ -10,7 +10,8 @@ from neuralfactors.inference import validate
 from neuralfactors.inference.exact import solve_exact
 from neuralfactors.inference.kernel import solve_in_kernel
 from neuralfactors.inference.result import BatchResult, Result
-from neuralfactors.inference.validate import METHODS, Options, Problem, RandomState
+from neuralfactors.inference.validate import METHODS, Options, Problem
+from neuralfactors.seeds import RandomState
 
 __all__ = ["METHODS", "solve", "solve_batch", "solve_problem"]
 

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.inference.factor_graph import NO_FACTORS, Factor, Factors, check_factors
+from neuralfactors.seeds import RandomState, seed_of
 
 METHODS = ("auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exact", "exhaustive")
 WITH_REDUCED_COSTS = ("auto", "trws", "tree")
 RUN_TO_THE_END = ("tree", "maxflow", "exhaustive")  # methods whose work is not done in steps
 Scores = NDArray[Any]  # of type float32 or float64
-RandomState = int | np.random.Generator | np.random.RandomState | None
 
 
 @dataclass(frozen=True)
@@ -124,7 +124,7 @@ def check_options(
     return Options(
         method=method,
         tol=_tol(tol),
-        seed=_seed(random_state),
+        seed=seed_of(random_state),
         max_iter=0 if max_iter is None else _count(max_iter, "max_iter"),
         time_limit=_time_limit(time_limit, method),
         reduced_costs=bool(reduced_costs),
@@ -170,21 +170,6 @@ def check_threads(n_threads: int | None) -> int:
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return _count(n_threads, "n_threads")
-
-
-def _seed(random_state: RandomState) -> int:
-    if isinstance(random_state, np.random.Generator):
-        return int(random_state.integers(2**63))
-    if isinstance(random_state, np.random.RandomState):
-        return int(random_state.randint(2**63 - 1, dtype=np.int64))
-    if random_state is None:
-        return int(np.random.default_rng().integers(2**63))
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and 0 <= random_state < 2**63:
-        return int(random_state)
-    raise ValueError(
-        f"random_state must be None, a numpy Generator or RandomState, or an integer from 0 to 2**63 - 1, "
-        f"got {random_state!r}"
-    )
 
 
 def _scores(values: ArrayLike, name: str) -> NDArray[Any]:

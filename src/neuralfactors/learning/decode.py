@@ -16,6 +16,7 @@ from neuralfactors.inference.factor_graph import Factors
 from neuralfactors.inference.solve import solve_problem
 from neuralfactors.inference.validate import Options, Problem, check_options, check_threads
 from neuralfactors.potentials import Potentials
+from neuralfactors.seeds import RandomState
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,7 @@ class Decoder(BaseEstimator):
         Iterations in place of the method's own budget.
     n_threads : int, default=None
         Graphs solved at the same time; None: as many as there are cores.
-    random_state : int, default=0
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the method's random moves.
 
     Examples
@@ -65,7 +66,7 @@ class Decoder(BaseEstimator):
     tol: float = Options.tol
     max_iter: int | None = None
     n_threads: int | None = None
-    random_state: int = 0
+    random_state: RandomState = 0
     _fine: Self | None = field(default=None, init=False)
 
     def for_training(self) -> Self:
@@ -83,15 +84,7 @@ class Decoder(BaseEstimator):
 
     def __call__(self, potentials: Potentials) -> Decoded:
         """The labelling of highest score that the method finds, for every graph of the batch."""
-        found = self.decode(
-            make_problem(
-                _to_numpy(potentials.unary),
-                _to_numpy(potentials.interaction),
-                potentials.edges.cpu().contiguous().numpy(),
-                potentials.node_ptr.numpy(),
-                potentials.edge_ptr.numpy(),
-            )
-        )
+        found = self.decode(problem_of(potentials))
         return replace(found, labels=found.labels.to(potentials.unary.device))
 
     def decode(self, problem: Problem) -> Decoded:
@@ -101,6 +94,17 @@ class Decoder(BaseEstimator):
         optimal = found.status == "optimal"
         within_tol = optimal | (found.status == "within_tol")
         return Decoded(torch.from_numpy(found.labels), found.score, found.bound, optimal, within_tol)
+
+
+def problem_of(potentials: Potentials) -> Problem:
+    """The problem that `potentials` pose, on the CPU; integers and half precision become floats."""
+    return make_problem(
+        _to_numpy(potentials.unary),
+        _to_numpy(potentials.interaction),
+        potentials.edges.cpu().contiguous().numpy(),
+        potentials.node_ptr.numpy(),
+        potentials.edge_ptr.numpy(),
+    )
 
 
 def make_problem(
@@ -130,6 +134,35 @@ def make_problem(
     )
 
 
+def node_scores(potentials: Potentials) -> NDArray[np.float64]:
+    """What speaks for every label of every node, all factors considered; the higher the better.
+
+    The negated reduced costs of inference: no labelling that gives node i label a scores more than the bound on all
+    labellings plus entry (i, a). On forests they are the max-marginals less the best score, exactly. On graphs with
+    cycles they are bounds on those, and their argmax need not be the joint labelling.
+
+    Parameters
+    ----------
+    potentials : Potentials
+        Of one graph or of a batch.
+
+    Returns
+    -------
+    ndarray of shape (V, L)
+        -inf for a label that is proved to be impossible.
+
+    Examples
+    --------
+    >>> tables = torch.tensor([[[3.0, 0.0], [0.0, 0.0]]])
+    >>> node_scores(Potentials(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), tables, torch.tensor([[0, 1]])))
+    array([[ 0., -2.],
+           [ 0., -3.]])
+    """
+    found = solve_problem(problem_of(potentials), check_options(reduced_costs=True), n_threads=check_threads(None))
+    assert found.reduced_costs is not None
+    return 0.0 - found.reduced_costs
+
+
 def clamp_labelled(potentials: Potentials, y: Tensor) -> Potentials:
     """The potentials in which every labelled node of `y` (V,) must take its label and the void ones are free."""
     allowed = torch.zeros_like(potentials.unary, dtype=torch.bool).scatter_(1, y.clamp_min(0)[:, None], True)
@@ -140,5 +173,5 @@ def clamp_labelled(potentials: Potentials, y: Tensor) -> Potentials:
 def _to_numpy(values: Tensor) -> NDArray[Any]:
     values = values.detach()
     if values.dtype not in (torch.float32, torch.float64):
-        values = values.float()
+        values = values.float() if values.is_floating_point() else values.double()
     return values.cpu().contiguous().numpy()

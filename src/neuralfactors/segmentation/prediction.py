@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from neuralfactors.inference import solve
+from neuralfactors.learning.decode import node_scores
 from neuralfactors.potentials import Potentials
 from neuralfactors.vision.parallel import map_items
 
@@ -40,10 +40,9 @@ def as_arrays(potentials: Potentials) -> tuple[NDArray[Any], NDArray[Any], NDArr
 
 
 def region_proba(potentials: Potentials) -> NDArray[np.float32]:
-    """Confidence (V, L) in every label of every region: the softmax of its negated reduced costs."""
-    costs = solve(*as_arrays(potentials), reduced_costs=True).reduced_costs
-    assert costs is not None
-    weights = np.exp(-(costs - costs.min(axis=1, keepdims=True)))
+    """Confidence (V, L) in every label of every region: the softmax of its `node_scores`."""
+    scores = node_scores(potentials)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
     return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 

@@ -6,12 +6,13 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neuralfactors.datasets import ImageFolder
+from neuralfactors.datasets import ImageFolder, read_image
 from neuralfactors.datasets.classes import VOID_NAMES, ClassEntry, Classes
 from neuralfactors.datasets.folder import Sample
 from neuralfactors.files import file_digest
@@ -101,8 +102,10 @@ def _mirrored_digest(sample: LabelledImage) -> str:
     return f"mirrored {image_key(image_source(sample))}"
 
 
+Picture = NDArray[np.uint8] | str | os.PathLike[str] | LabelledImage
 Pair = tuple[NDArray[np.uint8], NDArray[np.integer[Any]]]
 Dataset = ImageFolder | Sequence[LabelledImage] | Sequence[Pair]
+Pictures = Dataset | Sequence[Picture]
 
 
 def to_samples(
@@ -118,6 +121,25 @@ def to_samples(
         raise ValueError("the dataset holds no image")
     classes = getattr(samples[0], "classes", None)
     return samples, classes if isinstance(classes, Classes) else _name_labels(samples, names)
+
+
+def to_pictures(images: Pictures, split: str) -> Sequence[Picture]:
+    """The items of a sequence of pictures or of a dataset, each of which `read_picture` reads."""
+    if isinstance(images, ImageFolder):
+        return images[split]
+    if isinstance(images, (str, os.PathLike)):
+        raise ValueError(f"images must be a sequence of pictures, got the path {images!r}: put it into a list")
+    if isinstance(images, np.ndarray) and images.ndim < 4:
+        shape = images.shape
+        raise ValueError(f"images must be a sequence of pictures, got one of shape {shape}: put it into a list")
+    return [item[0] if isinstance(item, (tuple, list)) and len(item) == 2 else item for item in images]
+
+
+def read_picture(item: Picture) -> NDArray[np.uint8]:
+    """The picture (H, W, 3) of an array, of a file or of a sample."""
+    if isinstance(item, (str, os.PathLike)):
+        return read_image(Path(item))
+    return item if isinstance(item, np.ndarray) else item.read_image()
 
 
 def check_labels(labels: object, name: str) -> NDArray[np.int64]:

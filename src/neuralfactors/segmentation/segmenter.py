@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,27 +11,34 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
-from neuralfactors.datasets import ImageFolder, read_image
+from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets.classes import Classes
 from neuralfactors.estimators import StructuralSVM, StructuredEstimator
 from neuralfactors.graph import Graph
 from neuralfactors.inference import solve
 from neuralfactors.metrics import Scores
 from neuralfactors.potentials import Potentials
+from neuralfactors.seeds import RandomState
 from neuralfactors.segmentation.defaults import WITH_CNN, default_balance, default_parameters
 from neuralfactors.segmentation.describer import Describer
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.files import load_parts, save_parts
 from neuralfactors.segmentation.graphs import LabelledGraphs
 from neuralfactors.segmentation.prediction import Prediction, as_arrays, each_on_all_cores, region_proba
-from neuralfactors.segmentation.samples import Dataset, to_samples, with_mirrored
+from neuralfactors.segmentation.samples import (
+    Dataset,
+    Picture,
+    Pictures,
+    read_picture,
+    to_pictures,
+    to_samples,
+    with_mirrored,
+)
 from neuralfactors.vision import FeatureSettings, ImageGraph
 from neuralfactors.vision.builder import BuilderOptions
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
-
-Picture = NDArray[np.uint8] | str | os.PathLike[str]
 
 
 class Segmenter(BaseEstimator):
@@ -61,7 +67,7 @@ class Segmenter(BaseEstimator):
         Address of a Dask scheduler that computes them instead.
     backbone : torch module
         A network of one's own for CNN features; see `FeatureBuilder`.
-    random_state : int
+    random_state : int, RandomState, Generator or None, default=0
         Seed of training and, unless `features` are FeatureSettings with their own, of words. None: the estimator keeps
         its own, and that of words is 0.
     verbose : int
@@ -80,9 +86,10 @@ class Segmenter(BaseEstimator):
     >>> scenes = make_scenes(4, shape=(48, 64))
     >>> model = StructuralSVM((8,), (8,), max_iter=2)
     >>> segmenter = Segmenter(FeatureSettings(n_regions=30), estimator=model, classes=SCENE_CLASSES).fit(scenes)
-    >>> segmenter.predict(scenes[0][0]).shape
-    (48, 64)
-    >>> bool(segmenter.confidence(scenes[0][0]).max() <= 1)
+    >>> images = [image for image, _ in scenes]
+    >>> [labels.shape for labels in segmenter.predict(images[:2])]
+    [(48, 64), (48, 64)]
+    >>> bool(segmenter.confidence(images[0]).max() <= 1)
     True
     """
 
@@ -98,7 +105,7 @@ class Segmenter(BaseEstimator):
         n_jobs: int = 1,
         dask: str | None = None,
         backbone: Any = None,
-        random_state: int | None = 0,
+        random_state: RandomState = 0,
         verbose: int = 0,
     ) -> None:
         self.features = features
@@ -162,7 +169,8 @@ class Segmenter(BaseEstimator):
         """What will turn images into graphs, with the options of this segmenter, before it has learnt anything."""
         settings = self.features
         if isinstance(settings, str):
-            settings = FeatureSettings(features=settings, random_state=self.random_state or 0)
+            seed = 0 if self.random_state is None else self.random_state
+            settings = FeatureSettings(features=settings, random_state=seed)
         return Describer(settings, classes, **self._builder_options())
 
     def _builder_options(self) -> BuilderOptions:
@@ -174,27 +182,70 @@ class Segmenter(BaseEstimator):
             "progress": bool(self.verbose),
         }
 
-    def predict(self, image: Picture) -> NDArray[np.int64]:
-        """Label map (H, W) of an image, an array or a file; labels number `class_names`."""
+    def predict(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.int64]]:
+        """Label maps of images, on all cores.
+
+        Parameters
+        ----------
+        images : sequence of pictures, or anything that `fit` takes
+            A picture is a uint8 array (H, W, 3) or the path of a file; labels that come with pictures are not looked
+            at.
+        split : str, default="test"
+            Which part of an `ImageFolder` to label.
+
+        Returns
+        -------
+        list of ndarray of shape (H, W)
+            A map per image, of its size; labels number `class_names`.
+
+        See Also
+        --------
+        predict_one : The same of a single image.
+        """
+        return list(each_on_all_cores(self.predict_one, to_pictures(images, split)))
+
+    def predict_one(self, image: Picture) -> NDArray[np.int64]:
+        """Label map of one image.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or path
+            The picture, or its file.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            Labels, which number `class_names`.
+        """
         described, graph = self._describe(image)
         return described.paint(self.label_graph(graph))
 
-    def predict_proba(self, image: Picture) -> NDArray[np.float32]:
-        """Probability-like confidence (H, W, L) in every label of every pixel.
+    def predict_proba(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.float32]]:
+        """Probability-like confidence in every label of every pixel.
 
-        It is the softmax of the negated reduced costs of inference: how much less than the best the best labelling
-        scores, at least, that gives the region this label. For a model without interactions, these are its
-        probabilities; else they are not calibrated.
+        It is the softmax of what `decision_function` of the estimator says of the regions. For a model without
+        interactions, these are its probabilities; else they are not calibrated.
+
+        Parameters
+        ----------
+        images : sequence of pictures, or anything that `fit` takes
+            As in `predict`.
+        split : str, default="test"
+            Which part of an `ImageFolder` to look at.
+
+        Returns
+        -------
+        list of ndarray of shape (H, W, L)
+            An array per image, whose entries for a pixel sum to 1.
         """
-        described, graph = self._describe(image)
-        return described.paint(region_proba(self._potentials(graph)))
+        return list(each_on_all_cores(self._proba_of, to_pictures(images, split)))
 
     def confidence(self, image: Picture) -> NDArray[np.float32]:
-        """Confidence (H, W), 0 to 1, in the predicted label of every pixel; see `predict_proba`."""
+        """Confidence (H, W), 0 to 1, in the predicted label of every pixel of one image; see `predict_proba`."""
         return self.predict_with_confidence(image)[1]
 
     def predict_with_confidence(self, image: Picture) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """What `predict` and `confidence` say of an image, which is described once for both."""
+        """What `predict_one` and `confidence` say of an image, which is described once for both."""
         described, graph = self._describe(image)
         potentials = self._potentials(graph)
         labels = self.stages_[-1].decode(potentials)
@@ -227,7 +278,7 @@ class Segmenter(BaseEstimator):
 
     def explain(self, image: Picture) -> Explanation:
         """Label maps by the unary factors alone, by the interaction factors alone, and by both."""
-        picture = _read(image)
+        picture = read_picture(image)
         described, graph = self._describe(picture)
         found = self.explain_graph(graph)
         maps = {part: described.paint(labels) for part, labels in found.by_part.items()}
@@ -298,9 +349,13 @@ class Segmenter(BaseEstimator):
             stage.set_params(**{name: value for name, value in common.items() if name in known})
         return stages
 
+    def _proba_of(self, image: Picture) -> NDArray[np.float32]:
+        described, graph = self._describe(image)
+        return described.paint(region_proba(self._potentials(graph)))
+
     def _describe(self, image: Picture) -> tuple[ImageGraph, Graph]:
         check_is_fitted(self, "stages_")
-        return self.describer_.graph(_read(image))
+        return self.describer_.graph(read_picture(image))
 
     def _transform(self, graph: Graph) -> Graph:
         for stage in self.stages_[:-1]:
@@ -312,8 +367,4 @@ class Segmenter(BaseEstimator):
         return as_arrays(self._potentials(graph))
 
     def _potentials(self, graph: Graph) -> Potentials:
-        return self.stages_[-1].decision([self._transform(graph)])[0]
-
-
-def _read(image: Picture) -> NDArray[np.uint8]:
-    return read_image(Path(image)) if isinstance(image, (str, os.PathLike)) else image
+        return self.stages_[-1].potentials([self._transform(graph)])[0]

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import nn
 
+from neuralfactors.seeds import seed_of
 from neuralfactors.vision import features
 from neuralfactors.vision.cache import Arrays, Cache, content_key
 from neuralfactors.vision.features import WORD_KINDS, Draft, Words, describe, draft, sample_descriptors
@@ -147,7 +148,7 @@ class FeatureBuilder:
         points = {kind: np.concatenate([sample[kind] for sample in samples]) for kind in WORD_KINDS}
         sizes = {"node": self.settings.node_words, "edge": self.settings.edge_words}
         self.words_ = {
-            f"{use}_{kind}": learn_words(points[kind], n_words, self.settings.random_state)
+            f"{use}_{kind}": learn_words(points[kind], n_words, seed_of(self.settings.random_state))
             for use, numbers in sizes.items()
             for kind, n_words in zip(WORD_KINDS, numbers, strict=True)
         }

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuralfactors.seeds import RandomState, seed_of
+
 KINDS = ("bow", "cnn", "bow+cnn")
 WORD_REGIONS, CNN_REGIONS = 300, 1000
 WORD_SOFTNESS = 0.5
@@ -77,8 +79,8 @@ class FeatureSettings:
         What becomes of its feature maps; a mapping of the same options will do.
     max_side : int
         Larger images are reduced to this before anything else; the labels are painted at full size again.
-    random_state : int
-        Seed of the clustering into words.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the clustering into words; a generator is asked for one at once, which is then kept.
     """
 
     features: str = "bow"
@@ -95,11 +97,12 @@ class FeatureSettings:
     backbone: str = "efficientnet-lite2"
     cnn: CNNSettings = field(default_factory=CNNSettings)
     max_side: int = 1024
-    random_state: int = 0
+    random_state: RandomState = 0
 
     def __post_init__(self) -> None:
         if self.features not in KINDS:
             raise ValueError(f"features must be one of {', '.join(map(repr, KINDS))}, got {self.features!r}")
+        object.__setattr__(self, "random_state", seed_of(self.random_state))
         if self.n_regions == 0:
             object.__setattr__(self, "n_regions", CNN_REGIONS if self.uses_cnn else WORD_REGIONS)
         if self.softness is None:
