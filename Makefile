@@ -20,6 +20,7 @@ lint: $(READY)
 	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python tools/docstrings.py
 
 TIDY_FLAGS = -x c++ -std=c++17 -DNF_HAVE_AVX2 -DNF_ISA=baseline -Icpp $(addprefix -isystem ,\
 	$(shell $(BIN)/python -m nanobind --include_dir) \

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.labels import VOID
 
+__all__ = ["Scores", "confusion_matrix"]
+
 
 def confusion_matrix(
     y: ArrayLike, y_pred: ArrayLike, n_labels: int, weight: ArrayLike | None = None

@@ -5,7 +5,7 @@ from sklearn.pipeline import Pipeline
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, UnaryClassifier
 from neuralfactors.experiment import VARIANTS, build_model
 from neuralfactors.runs import TABLED, RunConfig
-from neuralfactors.segmentation import WITH_CNN
+from neuralfactors.segmentation.defaults import WITH_CNN
 
 
 def build(row, **changes):

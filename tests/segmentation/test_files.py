@@ -31,7 +31,7 @@ def test_one_file_holds_features_and_model(saved, small_model):
     assert list(document["parts"]) == ["features", "model"]
     assert {name.partition(".")[0] for name in tensors} == {"features", "model"}
     image = make_scenes(1, shape=(48, 64), random_state=3)[0][0]
-    np.testing.assert_array_equal(Segmenter.load(folder).predict_proba(image), small_model.predict_proba(image))
+    np.testing.assert_array_equal(Segmenter.load(folder).predict_proba([image]), small_model.predict_proba([image]))
 
 
 def test_features_may_be_elsewhere(saved, small_model, tmp_path):

@@ -19,7 +19,8 @@ from neuralfactors.datasets.classes import ClassEntry, Classes
 from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
 from neuralfactors.files import FileFormatError
 from neuralfactors.persistence import load_model, save_model
-from neuralfactors.segmentation import WITH_CNN, ArraySample, Segmenter, default_parameters, evaluate
+from neuralfactors.segmentation import ArraySample, Segmenter, default_parameters, evaluate
+from neuralfactors.segmentation.defaults import WITH_CNN
 from neuralfactors.vision import CNNSettings, FeatureSettings
 
 # Most models here are trained for an epoch or two: what they learn is not what is tested.

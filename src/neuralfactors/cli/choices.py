@@ -82,7 +82,7 @@ class Choices:
         )
 
     def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:
-        from neuralfactors.segmentation import default_balance
+        from neuralfactors.segmentation.defaults import default_balance
 
         if self.known:
             return self.known.config(str(self.data), self.features, variants, tuning=tuning)

@@ -21,7 +21,8 @@ def convert(
     as_json: options.AsJson = False,
 ) -> None:
     """Turn a published image set into the layout that the other commands read."""
-    from neuralfactors.datasets import CONVERTERS, ImageFolder
+    from neuralfactors.datasets import ImageFolder
+    from neuralfactors.datasets.convert import CONVERTERS
 
     if published not in CONVERTERS:
         raise ValueError(f"SET must be one of {', '.join(CONVERTERS)}, got {published!r}")

@@ -50,7 +50,7 @@ def predict(
 
 def _pictures(paths: list[Path]) -> list[Path]:
     """The pictures among `paths` and in the folders among them; refused where two would be written to one file."""
-    from neuralfactors.datasets import list_pictures
+    from neuralfactors.datasets.images import list_pictures
 
     found: list[Path] = []
     for path in paths:

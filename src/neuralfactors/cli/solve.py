@@ -88,7 +88,8 @@ def _check_out(out: Path | None, *inputs: Path | None) -> None:
 
 def _read(file: Path, evidence: Path | None) -> MapProblem:
     """The problem in `file`, whose name tells the format."""
-    from neuralfactors.inference import COMPRESSED, read_uai, read_wcsp
+    from neuralfactors.inference import read_uai, read_wcsp
+    from neuralfactors.inference.formats.compression import COMPRESSED
 
     suffix = Path(file.stem).suffix if file.suffix in COMPRESSED else file.suffix
     if suffix == ".uai":

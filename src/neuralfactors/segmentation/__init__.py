@@ -3,7 +3,7 @@
 from neuralfactors.extras import needs
 
 with needs(__name__, "segment"):
-    from neuralfactors.segmentation.defaults import WITH_CNN, default_balance, default_batch_size, default_parameters
+    from neuralfactors.segmentation.defaults import default_parameters
     from neuralfactors.segmentation.describer import Describer
     from neuralfactors.segmentation.evaluation import Evaluation, evaluate
     from neuralfactors.segmentation.explanation import Explanation
@@ -12,7 +12,6 @@ with needs(__name__, "segment"):
     from neuralfactors.segmentation.segmenter import Segmenter
 
 __all__ = [
-    "WITH_CNN",
     "ArraySample",
     "Describer",
     "Evaluation",
@@ -20,8 +19,6 @@ __all__ = [
     "LabelledGraphs",
     "LabelledImage",
     "Segmenter",
-    "default_balance",
-    "default_batch_size",
     "default_parameters",
     "evaluate",
 ]
