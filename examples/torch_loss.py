@@ -7,7 +7,7 @@ import torch
 from torch import nn
 
 from neuralfactors.datasets.chains import make_grids
-from neuralfactors.graph import GraphBatch
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning import StructuredHingeLoss
 from neuralfactors.potentials import Potentials
 

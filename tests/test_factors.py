@@ -6,7 +6,8 @@ from torch import nn
 
 from neuralfactors import factors
 from neuralfactors.factors import Factor, FactorModel
-from neuralfactors.graph import Graph, GraphBatch
+from neuralfactors.graph import Graph
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.layers import ACTIVATIONS, Dropout, Workspace, fast_tanh_
 
 

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
+from neuralfactors.graph import Graph, check_agreement, check_labels
+from neuralfactors.graph_batch import GraphBatch
 
 
 def path(n_nodes=3, n_features=2, n_edge_features=1, seed=0):

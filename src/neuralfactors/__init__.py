@@ -16,7 +16,8 @@ if TYPE_CHECKING:
         UnaryClassifier,
     )
     from neuralfactors.factors import Factor, FactorModel, Network
-    from neuralfactors.graph import Graph, GraphBatch
+    from neuralfactors.graph import Graph
+    from neuralfactors.graph_batch import GraphBatch
     from neuralfactors.inference import solve, solve_batch
     from neuralfactors.learning import Decoder, StructuredHingeLoss, StructuredPerceptronLoss, Subgradient
     from neuralfactors.potentials import Potentials
@@ -51,7 +52,7 @@ _HOMES = {
     "FactorModel": "factors",
     "FrankWolfeSVM": "estimators",
     "Graph": "graph",
-    "GraphBatch": "graph",
+    "GraphBatch": "graph_batch",
     "Network": "factors",
     "Potentials": "potentials",
     "Segmenter": "segmentation",

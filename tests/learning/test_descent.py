@@ -9,7 +9,7 @@ from oracles import graphs_of, hinge
 
 from neuralfactors.datasets.chains import make_chains
 from neuralfactors.factors import FactorModel, Network
-from neuralfactors.graph import GraphBatch
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.descent import Descent, training

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from linear_problems import every_labelling, hinge, linear_problem, psi
 from oracles import score
 
-from neuralfactors.graph import GraphBatch
+from neuralfactors.graph_batch import GraphBatch
 
 SEEDS = st.integers(0, 2**16)
 

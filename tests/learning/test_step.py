@@ -6,7 +6,8 @@ import torch
 from torch import nn
 
 from neuralfactors.factors import Factor, FactorModel
-from neuralfactors.graph import Graph, GraphBatch
+from neuralfactors.graph import Graph
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.losses import StructuredHingeLoss, StructuredPerceptronLoss
 from neuralfactors.learning.step import Clock, Totals, accumulate

@@ -19,7 +19,8 @@ from neuralfactors.estimators.files import from_document, to_document, to_json
 from neuralfactors.estimators.parts import Composed
 from neuralfactors.factors import FactorModel, Network
 from neuralfactors.files import FileFormatError
-from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
+from neuralfactors.graph import Graph, check_agreement, check_labels
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning.decode import Decoder, node_scores
 from neuralfactors.learning.history import Callback
 from neuralfactors.learning.losses import check_part

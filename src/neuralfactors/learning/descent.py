@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from neuralfactors.factors import FactorModel
-from neuralfactors.graph import GraphBatch
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.layers import Workspace
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.distributed import Ranks

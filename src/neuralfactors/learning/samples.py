@@ -13,7 +13,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from neuralfactors.graph import Graph, GraphBatch, check_agreement, check_labels
+from neuralfactors.graph import Graph, check_agreement, check_labels
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.labels import VOID
 
 # Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking

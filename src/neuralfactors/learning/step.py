@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from neuralfactors.factors import FactorModel
-from neuralfactors.graph import GraphBatch
+from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.layers import Workspace
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.losses import Violation, violation
