@@ -32,6 +32,11 @@ def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object
         Its `__name__`.
     homes : mapping of str to str
         The module of each name.
+
+    Returns
+    -------
+    callable
+        From a name to the object; it raises AttributeError for a name that is unknown.
     """
 
     def find(name: str) -> object:

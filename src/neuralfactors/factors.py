@@ -1,4 +1,10 @@
-"""Factors: template networks that turn the features of nodes and edges into potentials, linear or neural."""
+"""Factors: template networks that turn the features of nodes and edges into potentials, linear or neural.
+
+One network scores all nodes, another all edges. A `Network` describes such a factor, a `Factor` is the torch module,
+and a `FactorModel` applies both to a batch. Besides `forward`, for autograd, factors have a quick way to and fro,
+`evaluate` and `backward_contrast`: a structured loss depends on few of the outputs, so that gradients of all the others
+need not be formed.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +70,24 @@ class Network(BaseEstimator):
     bias: bool = True
 
     def build(self, n_features: int, n_labels: int, order: int = 1, generator: torch.Generator | None = None) -> Factor:
-        """The factor, with fresh parameters drawn from `generator`."""
+        """The factor, with fresh parameters.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features of a node or edge, D.
+        n_labels : int
+            Number of labels, L.
+        order : int, default=1
+            Number of nodes that meet in the factor.
+        generator : torch.Generator, default=None
+            Source of the initial weights; None: torch's own.
+
+        Returns
+        -------
+        Factor
+            A module from (N, D) to (N, L^order).
+        """
         return Factor(n_features, n_labels, order, **self.get_params(), generator=generator)
 
 
@@ -87,8 +110,16 @@ class Factor(nn.Module):
         L.
     order : int, default=1
         Number of nodes that meet in the factor: 1 for a unary factor, 2 for one on edges.
-    hidden, activation, symmetric, dropout, bias
-        As in `Network`, with the same defaults.
+    hidden : sequence of int, default=()
+        Units of the hidden layers, as in `Network`.
+    activation : str or callable, default="tanh"
+        As in `Network`.
+    symmetric : bool, default=False
+        As in `Network`.
+    dropout : float, default=0.0
+        As in `Network`.
+    bias : bool, default=True
+        As in `Network`.
     generator : torch.Generator, default=None
         Source of the initial weights; None: torch's own.
 
@@ -128,12 +159,38 @@ class Factor(nn.Module):
         self.bias = nn.Parameter(torch.zeros(n_outputs)) if bias or n_features == 0 else None
 
     def forward(self, features: Tensor) -> Tensor:
-        """Values (N, L^order), the label of the last node running fastest."""
+        """Values of the factor, differentiable.
+
+        Parameters
+        ----------
+        features : Tensor of shape (N, D)
+            A row per node or edge.
+
+        Returns
+        -------
+        Tensor of shape (N, L^order)
+            The label of the last node runs fastest.
+        """
         values = functional.linear(self.hidden(features), self.weight, self.bias)
         return values if self.entries is None else values[:, self.entries]
 
     def evaluate(self, features: Tensor, workspace: Workspace, name: str) -> Tensor:
-        """The values of `forward`, without gradient, in memory of `workspace` that the next call with `name` reuses."""
+        """The values of `forward`, without gradient, in memory that is used again.
+
+        Parameters
+        ----------
+        features : Tensor of shape (N, D)
+            A row per node or edge.
+        workspace : Workspace
+            Where the memory comes from, and where dropout's masks are kept for `backward_contrast`.
+        name : str
+            The next call with the same name reuses the memory of this one.
+
+        Returns
+        -------
+        Tensor of shape (N, L^order)
+            Valid until the next call.
+        """
         out = workspace.take(f"{name}.output", len(features), len(self.weight), features)
         layers, scale, weights = stages(self.hidden), 1.0, []
         for layer in layers:
@@ -154,7 +211,16 @@ class Factor(nn.Module):
         """Add ∇ Σₙ forward(features)[n, plus[n]] − forward(features)[n, minus[n]] to the parameters' gradients.
 
         Only the selected outputs take part, by a gather and two `index_add`, so that the output layer costs the same
-        however many labels there are. `masks` (N, H), of every layer, say what dropout had left in `evaluate`.
+        however many labels there are.
+
+        Parameters
+        ----------
+        features : Tensor of shape (N, D)
+            A row per node or edge.
+        plus, minus : Tensor of shape (N,)
+            int64, the outputs to raise and to lower.
+        masks : sequence of Tensor of shape (N, H), default=()
+            Of every layer, what dropout had left in `evaluate`.
         """
         if self.entries is not None:
             plus, minus = self.entries[plus], self.entries[minus]
@@ -192,9 +258,10 @@ class FactorModel(nn.Module):
     ----------
     unary : nn.Module
         Node features (V, D) in, (V, L) out; a `Factor` of order 1, or any module of that shape.
-    interaction : nn.Module
+    interaction : nn.Module or None
         Edge features (E, K) in, (E, L^Q) out; a `Factor` of order Q, or any module of that shape. None: zeros.
     n_labels : int
+        Number of labels, L.
 
     Examples
     --------
@@ -212,7 +279,25 @@ class FactorModel(nn.Module):
         self.n_labels = n_labels
 
     def forward(self, batch: GraphBatch, workspace: Workspace | None = None) -> Potentials:
-        """Potentials of `batch`, differentiable; with a `workspace` they are not, and hold until it is used again."""
+        """Potentials of a batch.
+
+        Parameters
+        ----------
+        batch : GraphBatch
+            Graphs with the features that the factors expect.
+        workspace : Workspace, default=None
+            None: the potentials are differentiable. Else they are not, and hold until the workspace is used again.
+
+        Returns
+        -------
+        Potentials
+            With the edges and pointers of the batch.
+
+        Raises
+        ------
+        ValueError
+            If a module gives values of another shape than it should.
+        """
         unary = self._values("unary", batch.node_features, workspace)
         self._check(unary, (batch.n_nodes, self.n_labels), "unary")
         order = batch.edges.shape[1]
@@ -234,9 +319,22 @@ class FactorModel(nn.Module):
     def backward_contrast(
         self, part: str, features: Tensor, rows: Tensor, plus: Tensor, minus: Tensor, workspace: Workspace | None = None
     ) -> None:
-        """Add ∇ Σₙ (output plus[n] − output minus[n]) over `rows` of `features`; `part` is "unary" or "interaction".
+        """Add ∇ Σₙ (output plus[n] − output minus[n]) over some rows to the gradients of one factor.
 
         Dropout drops what it dropped in the last pass over all of `features` with this `workspace`.
+
+        Parameters
+        ----------
+        part : str
+            "unary" or "interaction".
+        features : Tensor of shape (N, D)
+            Features of all nodes or edges of a batch.
+        rows : Tensor of shape (R,)
+            The rows that take part.
+        plus, minus : Tensor of shape (N,)
+            int64, the outputs to raise and to lower in every row.
+        workspace : Workspace, default=None
+            That of the last `forward`.
         """
         factor = getattr(self, part)
         features, plus, minus = features[rows], plus[rows], minus[rows]

@@ -1,4 +1,8 @@
-"""Graphs with features: one sample of structured data, validated once, here."""
+"""Graphs with features: one sample of structured data, validated once, here.
+
+What the rest of the package takes for granted of a graph (finite features, edges between existing nodes, one row of
+features per edge) is checked when a `Graph` is made. Labels are checked by `check_labels`.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +45,20 @@ class Graph(Counted):
     Parameters
     ----------
     node_features : array of shape (V, D)
-    edges : array of shape (E, order)
+        What is known of every node. float32 and float64 stay as they are; other numbers become float32.
+    edges : array of shape (E, order), default=None
         The nodes of every interaction. None: no edges. For PyTorch Geometric's `edge_index` (2, E) pass its transpose.
-    edge_features : array of shape (E, K)
-        None: K is 0, and a factor on the edges is then a table of its own biases.
-    node_weight : array of shape (V,)
+    edge_features : array of shape (E, K), default=None
+        What is known of every interaction. None: K is 0, and a factor on the edges is then a table of its own biases.
+    node_weight : array of shape (V,), default=None
         What a wrong node costs, for instance the area of its region; None: 1 for every node.
-    order : int
+    order : int, default=2
         Number of nodes that meet in an interaction, Q.
+
+    Raises
+    ------
+    ValueError
+        If shapes do not match, a feature is not finite, or an edge names a node that does not exist.
 
     Examples
     --------
@@ -84,7 +94,24 @@ class Graph(Counted):
 
     @classmethod
     def unchecked(cls, node_features: Any, edges: Any, edge_features: Any, node_weight: Any) -> Graph:
-        """A graph of arrays that are known to be valid: checking them would read all features once more."""
+        """A graph of arrays that are known to be valid: checking them would read all features once more.
+
+        Parameters
+        ----------
+        node_features : ndarray of shape (V, D)
+            float32 or float64, C-contiguous.
+        edges : ndarray of shape (E, Q)
+            int64, node numbers from 0 to V - 1.
+        edge_features : ndarray of shape (E, K)
+            Of the same kind as `node_features`.
+        node_weight : ndarray of shape (V,) or None
+            Not negative.
+
+        Returns
+        -------
+        Graph
+            It holds these very arrays.
+        """
         graph = object.__new__(cls)
         graph._fill(node_features, edges, edge_features, node_weight)
         return graph
@@ -106,11 +133,39 @@ class Graph(Counted):
         return self.node_features.nbytes + self.edge_features.nbytes + self.edges.nbytes
 
     def with_node_features(self, node_features: ArrayLike) -> Graph:
-        """The same graph with other node features."""
+        """The same graph with other node features.
+
+        Parameters
+        ----------
+        node_features : array of shape (V, D)
+            One row per node; D may differ from that of this graph.
+
+        Returns
+        -------
+        Graph
+            It shares edges, edge features and weights with this one.
+        """
         return Graph(node_features, self.edges, self.edge_features, self.node_weight, order=self.order)
 
     def subgraph(self, keep: NDArray[np.bool_]) -> Graph:
-        """The graph of the nodes that `keep` (V,) selects and of the edges between them."""
+        """The graph of some of the nodes and of the edges between them.
+
+        Parameters
+        ----------
+        keep : bool array of shape (V,)
+            Which nodes stay; they are numbered anew, in their order.
+
+        Returns
+        -------
+        Graph
+            This graph itself where all nodes stay.
+
+        Examples
+        --------
+        >>> path = Graph([[0.0], [1.0], [2.0]], edges=[[0, 1], [1, 2]])
+        >>> path.subgraph(np.array([False, True, True])).edges.tolist()
+        [[0, 1]]
+        """
         if keep.all():
             return self
         number = np.cumsum(keep) - 1
@@ -123,15 +178,26 @@ class Graph(Counted):
     def from_networkx(
         cls, graph: Any, node_features: str = "x", edge_features: str | None = None, label: str | None = None
     ) -> tuple[Graph, NDArray[np.int64] | None]:
-        """A Graph and its labels (or None) from a networkx graph, or from anything with its `nodes` and `edges` views.
+        """A Graph and its labels from a networkx graph.
 
         Parameters
         ----------
-        graph : networkx.Graph or the like
-            Nodes are numbered in the order in which `graph.nodes` gives them.
-        node_features, edge_features, label : str
-            Names of the attributes; `edge_features=None`: none; `label=None`: no labels. A node without the attribute
-            `label` is void.
+        graph : networkx.Graph
+            Or anything with its `nodes` and `edges` views. Nodes are numbered in the order in which `graph.nodes` gives
+            them.
+        node_features : str, default="x"
+            Name of the attribute of nodes that holds their features: a number or a vector.
+        edge_features : str, default=None
+            That of edges; None: edges have no features.
+        label : str, default=None
+            Name of the attribute that holds a node's label; a node without it is void. None: there are no labels.
+
+        Returns
+        -------
+        graph : Graph
+            Of order 2.
+        y : ndarray of shape (V,) or None
+            Labels, -1 for void.
         """
         number = {node: i for i, (node, _) in enumerate(graph.nodes(data=True))}
         rows = [_attribute(data, node_features, f"node {node!r}") for node, data in graph.nodes(data=True)]
@@ -147,10 +213,22 @@ class Graph(Counted):
 
     @classmethod
     def from_pyg(cls, data: Any) -> tuple[Graph, NDArray[np.int64] | None]:
-        """A Graph and its labels (or None) from an object with `x`, `edge_index` (2, E), `edge_attr` and `y`.
+        """A Graph and its labels from a data object of PyTorch Geometric.
 
         PyTorch Geometric stores an undirected edge in both directions; where every edge has its reverse, the one with
         the smaller node first is kept.
+
+        Parameters
+        ----------
+        data : torch_geometric.data.Data
+            Or any object with `x` (V, D), `edge_index` (2, E) and, if there are any, `edge_attr` (E, K) and `y` (V,).
+
+        Returns
+        -------
+        graph : Graph
+            Of order 2.
+        y : ndarray of shape (V,) or None
+            Labels, None where `data` has no `y`.
         """
         ends = _as_numpy(data.edge_index, "edge_index")
         if ends.ndim != 2 or ends.shape[0] != 2:
@@ -170,6 +248,21 @@ def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
     """Numbers of node features, of edge features and of nodes an edge joins, which all graphs must share.
 
     A graph without edges agrees with any edge features and any order. One pass, so that `graphs` may be read lazily.
+
+    Parameters
+    ----------
+    graphs : iterable of Graph
+        At least one.
+
+    Returns
+    -------
+    n_node_features, n_edge_features, order : int
+        0 edge features and order 2 where no graph has an edge.
+
+    Raises
+    ------
+    ValueError
+        If an item is no `Graph`, if there is none, or if two graphs differ; the sentence names both.
     """
     nodes, edges, order = "columns of node_features", "columns of edge_features", "nodes in an edge"
     seen: dict[str, tuple[int, int]] = {}  # what is counted -> the count, and the first graph that has it
@@ -189,7 +282,27 @@ def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
 
 
 def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int64]:
-    """`y` as int64 (V,), refused unless it holds one integer label ≥ 0, or −1 for void, per node."""
+    """Labels of a graph's nodes as int64 (V,).
+
+    Parameters
+    ----------
+    y : array of shape (V,)
+        Integers: labels from 0, or -1 for void.
+    n_nodes : int
+        V.
+    name : str, default="y"
+        What the errors call them.
+
+    Returns
+    -------
+    ndarray of shape (V,)
+        int64; `y` itself where it is that already.
+
+    Raises
+    ------
+    ValueError
+        If there is not one integer label ≥ -1 per node.
+    """
     labels = np.asarray(y)
     if labels.shape != (n_nodes,):
         raise ValueError(f"{name} needs one label per node: expected shape ({n_nodes},), got {labels.shape}")

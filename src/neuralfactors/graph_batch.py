@@ -1,4 +1,7 @@
-"""Batches of graphs: one disconnected graph of torch tensors, with pointers that say which part is whose."""
+"""Batches of graphs: one disconnected graph of torch tensors.
+
+Factors and inference work on whole batches. Pointers say which nodes and edges belong to which graph.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,23 @@ with needs(__name__, "learn"):
 
 @dataclass(frozen=True, eq=False)
 class GraphBatch(Counted):
-    """G graphs as one disconnected graph of torch tensors; node numbers are those of the batch."""
+    """G graphs as one disconnected graph of torch tensors; node numbers are those of the batch.
+
+    Parameters
+    ----------
+    node_features : Tensor of shape (V, D)
+        Features of the nodes of all graphs, one after the other.
+    edges : Tensor of shape (E, Q)
+        int64, node numbers within the batch.
+    edge_features : Tensor of shape (E, K)
+        Features of the interactions.
+    node_ptr : Tensor of shape (G + 1,)
+        int64, on the CPU: graph g owns the nodes node_ptr[g] to node_ptr[g + 1] - 1.
+    edge_ptr : Tensor of shape (G + 1,)
+        The same for interactions.
+    node_weight : Tensor of shape (V,), default=None
+        What a wrong node costs; None: 1.
+    """
 
     node_features: Tensor  # (V, D)
     edges: Tensor  # (E, Q) int64
@@ -37,6 +56,18 @@ class GraphBatch(Counted):
     @classmethod
     def from_graphs(cls, graphs: Iterable[Graph], dtype: torch.dtype = torch.float32) -> GraphBatch:
         """The batch of `graphs`, which must agree in their numbers of features and in the order of their edges.
+
+        Parameters
+        ----------
+        graphs : iterable of Graph
+            At least one.
+        dtype : torch.dtype, default=torch.float32
+            Type of features and weights.
+
+        Returns
+        -------
+        GraphBatch
+            On the CPU. It has weights if any graph has some; nodes of the others weigh 1.
 
         Examples
         --------
@@ -76,7 +107,18 @@ class GraphBatch(Counted):
         return self.node_ptr.diff().tolist()
 
     def to(self, device: torch.device | str) -> GraphBatch:
-        """The batch with its tensors on `device`; the pointers stay on the CPU, where inference reads them."""
+        """The batch with its tensors on another device.
+
+        Parameters
+        ----------
+        device : torch.device or str
+            Where features, edges and weights go.
+
+        Returns
+        -------
+        GraphBatch
+            The pointers stay on the CPU, where inference reads them.
+        """
         moved = {name: getattr(self, name) for name in ("node_features", "edges", "edge_features", "node_weight")}
         return replace(self, **{name: value.to(device) for name, value in moved.items() if value is not None})
 

@@ -1,4 +1,7 @@
-"""How well labels were predicted: confusion matrix, and the figures that follow from it."""
+"""How well labels were predicted: confusion matrix, and the figures that follow from it.
+
+Everything is a share from 0 to 1. Void, -1, is never counted.
+"""
 
 from __future__ import annotations
 
@@ -25,8 +28,13 @@ def confusion_matrix(
         True and predicted labels, of pixels or nodes. Where `y` is −1, void, nothing is counted.
     n_labels : int
         Number of labels, L.
-    weight : array of that shape
+    weight : array of that shape, default=None
         What each one counts, for instance the area of a region; None: 1.
+
+    Returns
+    -------
+    ndarray of shape (L, L)
+        float64.
 
     Examples
     --------
@@ -58,13 +66,37 @@ class Scores:
     """Figures that follow from a confusion matrix; shares, from 0 to 1.
 
     A label that does not occur has NaN for its own figures and is left out of the means.
+
+    Parameters
+    ----------
+    confusion : ndarray of shape (L, L)
+        Rows are true labels; see `confusion_matrix`.
+
+    Examples
+    --------
+    >>> scores = Scores(confusion_matrix([0, 0, 0, 1], [0, 0, 1, 1], n_labels=2))
+    >>> scores.pixel_accuracy, scores.class_accuracy.round(3).tolist()
+    (0.75, [0.667, 1.0])
     """
 
     confusion: NDArray[np.float64]  # (L, L), rows are true labels
 
     @classmethod
     def of(cls, pairs: Iterable[tuple[ArrayLike, ArrayLike]], n_labels: int) -> Scores:
-        """The scores of many (y, y_pred) together, read one by one."""
+        """The scores of many predictions together, read one by one.
+
+        Parameters
+        ----------
+        pairs : iterable of (y, y_pred)
+            True and predicted labels of an image or graph each.
+        n_labels : int
+            Number of labels, L.
+
+        Returns
+        -------
+        Scores
+            Of all that is counted in any of them.
+        """
         total = np.zeros((n_labels, n_labels))
         for y, y_pred in pairs:
             total += confusion_matrix(y, y_pred, n_labels)

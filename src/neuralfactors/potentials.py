@@ -1,4 +1,8 @@
-"""Potentials of a batch of graphs, the score g(x, y) of a labelling, the loss Δ(y, z) and its place in inference."""
+"""Potentials of a batch of graphs, the score g(x, y) of a labelling, the loss Δ(y, z) and its place in inference.
+
+Factors make potentials, inference maximises them, and losses compare the scores of two labellings. All of it is in
+torch and differentiable. The letters are the paper's: y are the true labels, z those that inference finds.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,24 @@ with needs(__name__, "learn"):
 class Potentials:
     """Scores over V nodes, E interactions and L labels of a batch of G graphs; higher is better.
 
-    Axis q + 1 of `interaction` is the label of `edges[:, q]`. Without pointers it is all one graph.
+    Parameters
+    ----------
+    unary : Tensor of shape (V, L)
+        Score of every label of every node; -inf forbids a label.
+    interaction : Tensor of shape (E, L, L)
+        Score of every pair of labels of every edge; (E, L, ..., L) with Q label axes where Q nodes meet. Axis q + 1 is
+        the label of `edges[:, q]`.
+    edges : Tensor of shape (E, Q)
+        int64, node numbers within the batch.
+    node_ptr : Tensor of shape (G + 1,), default=None
+        int64, on the CPU: graph g owns the nodes node_ptr[g] to node_ptr[g + 1] - 1. None: it is all one graph.
+    edge_ptr : Tensor of shape (G + 1,), default=None
+        The same for interactions.
+
+    Raises
+    ------
+    ValueError
+        If shapes or types do not match.
 
     Examples
     --------
@@ -75,17 +96,54 @@ class Potentials:
         return graph_numbers(self.edge_ptr, self.unary.device)
 
     def score(self, y: Tensor) -> Tensor:
-        """Compatibility g(x, y) of every graph (G,): the sum of the factor values that `y` (V,) selects."""
+        """Compatibility g(x, y) of every graph: the sum of the factor values that a labelling selects.
+
+        Parameters
+        ----------
+        y : Tensor of shape (V,)
+            Labels, none of them void.
+
+        Returns
+        -------
+        Tensor of shape (G,)
+            Half precision is added up in float32.
+        """
         nodes, edges = self.selected(y)
         return self._sum(_to_summands(nodes), _to_summands(edges))
 
     def selected(self, y: Tensor) -> tuple[Tensor, Tensor]:
-        """The factor values that `y` (V,) selects: those of the nodes (V,) and of the interactions (E,)."""
+        """The factor values that a labelling selects.
+
+        Parameters
+        ----------
+        y : Tensor of shape (V,)
+            Labels, none of them void.
+
+        Returns
+        -------
+        nodes : Tensor of shape (V,)
+            Unary scores.
+        edges : Tensor of shape (E,)
+            Interaction scores.
+        """
         joint = joint_labels(y, self.edges, self.n_labels)
         return self.unary.gather(1, y[:, None])[:, 0], self.interaction.flatten(1).gather(1, joint[:, None])[:, 0]
 
     def contrast(self, z: Tensor, y: Tensor) -> Tensor:
-        """g(x, z) − g(x, y) of every graph (G,), summed over the rows that differ, so that nothing large cancels."""
+        """Difference g(x, z) − g(x, y) of every graph, summed over the rows that differ, so that nothing large cancels.
+
+        Parameters
+        ----------
+        z : Tensor of shape (V,)
+            The labelling whose score counts.
+        y : Tensor of shape (V,)
+            The labelling whose score is subtracted.
+
+        Returns
+        -------
+        Tensor of shape (G,)
+            Differentiable; rows at which `z` and `y` agree take no part in the gradient.
+        """
         rows = torch.nonzero(z != y)[:, 0]
         nodes = _pick(self.unary, rows, z, y)
         before, after = joint_labels(y, self.edges, self.n_labels), joint_labels(z, self.edges, self.n_labels)
@@ -101,7 +159,18 @@ class Potentials:
         return total.index_add(0, edge_graph, edges.to(dtype))
 
     def masked(self, labelled: Tensor) -> Potentials:
-        """The potentials with zeros at the nodes that `labelled` (V,) leaves out and at the edges that touch them."""
+        """The potentials with zeros at some nodes and at the edges that touch them.
+
+        Parameters
+        ----------
+        labelled : bool Tensor of shape (V,)
+            The nodes that keep their scores.
+
+        Returns
+        -------
+        Potentials
+            Of the same shape: what is masked does not prefer any label.
+        """
         inside = labelled[self.edges].all(dim=1).view((-1,) + (1,) * self.edges.shape[1])
         return replace(
             self,
@@ -111,7 +180,22 @@ class Potentials:
 
 
 def joint_labels(y: Tensor, edges: Tensor, n_labels: int) -> Tensor:
-    """Which of the L^Q entries of its table every interaction takes under `y` (V,): (E,) int64."""
+    """Which of the L^Q entries of its table every interaction takes.
+
+    Parameters
+    ----------
+    y : Tensor of shape (V,)
+        Labels.
+    edges : Tensor of shape (E, Q)
+        Nodes of every interaction.
+    n_labels : int
+        L.
+
+    Returns
+    -------
+    Tensor of shape (E,)
+        int64, the label of the last node running fastest.
+    """
     joint = torch.zeros(len(edges), dtype=torch.int64, device=edges.device)
     for nodes in edges.unbind(1):
         joint = joint * n_labels + y[nodes]
@@ -119,7 +203,22 @@ def joint_labels(y: Tensor, edges: Tensor, n_labels: int) -> Tensor:
 
 
 def node_costs(y: Tensor, class_weight: Tensor | None = None, node_weight: Tensor | None = None) -> Tensor:
-    """What a wrong label costs at every node, (V,): η(yᵢ) times the node's weight, and nothing at void nodes."""
+    """What a wrong label costs at every node: η(yᵢ) times the node's weight, and nothing at void nodes.
+
+    Parameters
+    ----------
+    y : Tensor of shape (V,)
+        True labels, -1 for void.
+    class_weight : Tensor of shape (L,), default=None
+        η; None: 1.
+    node_weight : Tensor of shape (V,), default=None
+        None: 1.
+
+    Returns
+    -------
+    Tensor of shape (V,)
+        The costs, on the device of `y`.
+    """
     labelled = y >= 0
     costs = labelled.to(torch.get_default_dtype() if node_weight is None else node_weight.dtype)
     if class_weight is not None:
@@ -128,7 +227,24 @@ def node_costs(y: Tensor, class_weight: Tensor | None = None, node_weight: Tenso
 
 
 def hamming(y: Tensor, z: Tensor, costs: Tensor, graph: Tensor | None = None, n_graphs: int = 1) -> Tensor:
-    """Loss Δ(y, z) of every graph (G,): the sum of `costs` (V,) over the nodes that differ; Eq. (5)."""
+    """Loss Δ(y, z) of every graph: the sum of the costs of the nodes that differ; Eq. (5).
+
+    Parameters
+    ----------
+    y, z : Tensor of shape (V,)
+        True and predicted labels.
+    costs : Tensor of shape (V,)
+        See `node_costs`.
+    graph : Tensor of shape (V,), default=None
+        The graph of every node; None: all belong to one.
+    n_graphs : int, default=1
+        G, where `graph` is given.
+
+    Returns
+    -------
+    Tensor of shape (G,)
+        The losses.
+    """
     wrong = costs * (z != y)
     if graph is None:
         return wrong.sum()[None]
@@ -136,7 +252,22 @@ def hamming(y: Tensor, z: Tensor, costs: Tensor, graph: Tensor | None = None, n_
 
 
 def loss_augment(potentials: Potentials, y: Tensor, costs: Tensor) -> Potentials:
-    """The potentials with Δ(y, ·) added to the unary ones, whose argmax is the loss-augmented prediction; Eq. (8)."""
+    """The potentials with Δ(y, ·) added to the unary ones, whose argmax is the loss-augmented prediction; Eq. (8).
+
+    Parameters
+    ----------
+    potentials : Potentials
+        Of a batch.
+    y : Tensor of shape (V,)
+        True labels; what void nodes have here does not matter, as they cost nothing.
+    costs : Tensor of shape (V,)
+        See `node_costs`.
+
+    Returns
+    -------
+    Potentials
+        Every wrong label of a node scores its cost more than before.
+    """
     scores = _to_summands(potentials.unary)
     costs = costs.to(scores.dtype)[:, None]
     unary = (scores + costs).scatter_add(1, y.clamp_min(0)[:, None], -costs)

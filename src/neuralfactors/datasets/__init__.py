@@ -1,5 +1,9 @@
 """Folders in, pictures and labels out; and synthetic scenes, chains and grids. Knows no vision.
 
+- `ImageFolder` reads a labelled image set by split; `convert_*` make such folders of published sets.
+- `make_scenes`, `write_scenes`: pictures in which only context tells classes apart.
+- `make_chains`, `make_grids`, `make_synergy`, `read_letters`, `read_snakes`: graphs with labels, without pictures.
+
 Names load when they are first used, so that chains and grids need no package that reads pictures.
 """
 

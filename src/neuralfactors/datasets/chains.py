@@ -38,10 +38,31 @@ def make_chains(
 ) -> Problem:
     """Chains whose labels mostly count upwards, seen through noisy one-hot features; without edge features.
 
+    Parameters
+    ----------
+    n_graphs : int, default=100
+        Number of chains.
+    length : int, default=10
+        Nodes of each.
+    n_labels : int, default=4
+        Number of labels, and of features of a node.
+    noise : float, default=1.0
+        Standard deviation of the noise on the features.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of labels and noise.
+
     Returns
     -------
     X : list of Graph
+        The chains.
     Y : list of arrays of shape (length,)
+        Their labels.
+
+    Examples
+    --------
+    >>> X, Y = make_chains(2, length=5)
+    >>> X[0].n_nodes, X[0].n_edges, Y[0].shape
+    (5, 4, (5,))
     """
     rng = np.random.default_rng(seed_of(random_state))
     X, Y = [], []
@@ -59,10 +80,25 @@ def make_grids(
 ) -> Problem:
     """Grids of vertical stripes, seen through noisy one-hot features; an edge feature says which way the edge runs.
 
+    Parameters
+    ----------
+    n_graphs : int, default=50
+        Number of grids.
+    side : int, default=8
+        Nodes along each side.
+    n_labels : int, default=3
+        Number of labels, and of features of a node.
+    noise : float, default=1.5
+        Standard deviation of the noise on the features.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of labels and noise.
+
     Returns
     -------
     X : list of Graph
+        The grids.
     Y : list of arrays of shape (side²,)
+        Their labels, row by row.
     """
     rng = np.random.default_rng(seed_of(random_state))
     edges = grid_edges(side, side)
@@ -84,10 +120,23 @@ def make_synergy(n_graphs: int = 100, length: int = 12, noise: float = 0.3, rand
     linear classifier can see, and say nothing of the state. The edge features tell whether the state changes, and say
     nothing of the part. The state of the first node is given away by a third node feature.
 
+    Parameters
+    ----------
+    n_graphs : int, default=100
+        Number of chains.
+    length : int, default=12
+        Nodes of each.
+    noise : float, default=0.3
+        Standard deviation of the noise on the features.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of labels and noise.
+
     Returns
     -------
     X : list of Graph
-    Y : list of arrays of shape (length,), labels 0 to 3
+        The chains.
+    Y : list of arrays of shape (length,)
+        Labels 0 to 3.
     """
     rng = np.random.default_rng(seed_of(random_state))
     X, Y = [], []

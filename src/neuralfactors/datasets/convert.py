@@ -1,4 +1,7 @@
-"""Published image sets turned into the folder layout that `ImageFolder` reads."""
+"""Published image sets turned into the folder layout that `ImageFolder` reads.
+
+Each converter reads one set as its authors publish it, and `write_folder` writes what it found, in one step.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +44,22 @@ Pair = tuple[str, Path, NDArray[np.integer]]  # name, picture, class indices (H,
 
 
 def convert_msrc21(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
-    """Number of pictures converted from MSRC-21 as published: ``Images/*.bmp`` and ``GroundTruth/*_GT.bmp``.
+    """Convert MSRC-21 as published: ``Images/*.bmp`` and ``GroundTruth/*_GT.bmp``.
 
     Where ``Train.txt``, ``Validation.txt`` and ``Test.txt`` of the TextonBoost splits lie in `source` or in its folder
     ``TextonBoostSplits``, they become the splits train, val and test.
+
+    Parameters
+    ----------
+    source : path
+        The folder of the set.
+    target : path
+        The folder to make; it must not hold anything yet.
+
+    Returns
+    -------
+    int
+        Number of pictures.
     """
     source = _folder(source)
     classes = _classes(MSRC21)
@@ -60,10 +75,22 @@ def convert_msrc21(source: str | os.PathLike[str], target: str | os.PathLike[str
 
 
 def convert_kitti(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
-    """Number of pictures converted from KITTI as labelled by Ros et al.: ``SEQUENCE/RGB/*.png``, ``SEQUENCE/GT/*.png``.
+    """Convert KITTI as labelled by Ros et al.: ``SEQUENCE/RGB/*.png``, ``SEQUENCE/GT/*.png``.
 
     Label maps may be RGB or class indices. Sequences whose names begin with ``Train`` become the split train, the
     others test.
+
+    Parameters
+    ----------
+    source : path
+        The folder of the set.
+    target : path
+        The folder to make; it must not hold anything yet.
+
+    Returns
+    -------
+    int
+        Number of pictures.
     """
     source = _folder(source)
     classes = _classes(KITTI)
@@ -81,10 +108,22 @@ def convert_kitti(source: str | os.PathLike[str], target: str | os.PathLike[str]
 
 
 def convert_siftflow(source: str | os.PathLike[str], target: str | os.PathLike[str]) -> int:
-    """Number of pictures converted from SIFT Flow as published: ``Images/*.jpg`` and ``SemanticLabels/*.mat``.
+    """Convert SIFT Flow as published: ``Images/*.jpg`` and ``SemanticLabels/*.mat``.
 
     A MATLAB file of labels holds ``S``, the class of each pixel from 1, 0 where there is none, and ``names``. Where
     there is a list ``TestSet1.txt`` (or ``TestSet.txt``), it becomes the split test, and the rest train.
+
+    Parameters
+    ----------
+    source : path
+        The folder of the set.
+    target : path
+        The folder to make; it must not hold anything yet.
+
+    Returns
+    -------
+    int
+        Number of pictures.
     """
     source = _folder(source)
     images, labels = (
@@ -111,15 +150,23 @@ CONVERTERS = {"msrc21": convert_msrc21, "kitti": convert_kitti, "siftflow": conv
 def write_folder(
     target: str | os.PathLike[str], pairs: Iterable[Pair], classes: Classes, splits: Mapping[str, Iterable[str]]
 ) -> int:
-    """Write the layout of `ImageFolder` and return the number of pictures; pictures are never compressed with loss.
+    """Write the layout of `ImageFolder`; pictures are never compressed with loss.
 
     Parameters
     ----------
     target : path
         Made if need be, and refused where it already holds something. Where writing fails, it is left as it was.
     pairs : iterable of (name, path of the picture, class indices)
+        Read one by one, so that they need not fit in memory together.
     classes : Classes
+        What the indices mean.
     splits : mapping from a split to names
+        Empty: no ``splits/`` is written, and `ImageFolder` splits at random.
+
+    Returns
+    -------
+    int
+        Number of pictures.
     """
     target = Path(target)
     if target.exists() and any(target.iterdir()):

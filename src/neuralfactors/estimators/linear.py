@@ -43,7 +43,20 @@ class ConvexEstimator(StructuredEstimator):
     _fitted = (*StructuredEstimator._fitted, "C_", "objective_", "converged_")
 
     def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Self:
-        """Learn from graphs X and label vectors Y; nodes labelled −1 are left out."""
+        """Learn from labelled graphs until the duality gap is small enough.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The samples, with the same numbers of features.
+        Y : sequence of arrays of shape (V,)
+            Integer labels, one per node; nodes labelled −1 and their edges are left out.
+
+        Returns
+        -------
+        self
+            The fitted estimator; a ConvergenceWarning says where `tol` was not reached.
+        """
         check_positive("C", self.C)
         check_count("max_iter", self.max_iter)
         if not self.tol >= 0:
@@ -101,15 +114,23 @@ class CuttingPlaneSVM(ConvexEstimator):
     ----------
     C : float or "auto", default="auto"
         λ in the paper. "auto": N/4, or more where graphs have fewer than four labelled nodes; see `StructuralSVM`.
-    n_labels, callbacks, verbose, class_weight, decoder
-        As in `StructuralSVM`, with the same defaults; there are no checkpoints.
+    n_labels : int or None, default=None
+        None: the highest label in Y plus 1.
+    callbacks : sequence of callable or None, default=None
+        As in `StructuralSVM`, but there are no checkpoints.
+    verbose : int, default=0
+        1 shows a progress bar.
     tol : float, default=1e-2
         Stop when the duality gap is at most this share of the objective.
     max_iter : int, default=200
-        Passes of inference over the data; when they are over before `tol` is reached, a ConvergenceWarning says so.
-        It also says when inference is too rough to prove `tol`; training then ends where it sees no more to gain.
+        Passes of inference over the data; when they are over before `tol` is reached, a ConvergenceWarning says so. It
+        also says when inference is too rough to prove `tol`; training then ends where it sees no more to gain.
     bias : bool, default=True
         As in `Network`.
+    class_weight : None, "balanced" or array of shape (L,), default=None
+        What a wrong node costs by its true class.
+    decoder : Decoder or None, default=None
+        How to do inference. None: `Decoder()`.
     slack : "n" or "1", default="n"
         "n": one slack variable a graph, constraints generated lazily, as the paper's CP; "1": one for all of them.
     cache_size : int, default=10
@@ -155,10 +176,24 @@ class FrankWolfeSVM(ConvexEstimator):
 
     Parameters
     ----------
-    C, n_labels, callbacks, verbose, tol, bias, class_weight, decoder
-        As in `CuttingPlaneSVM`, with the same defaults.
+    C : float or "auto", default="auto"
+        As in `CuttingPlaneSVM`.
+    n_labels : int or None, default=None
+        None: the highest label in Y plus 1.
+    callbacks : sequence of callable or None, default=None
+        As in `StructuralSVM`, but there are no checkpoints.
+    verbose : int, default=0
+        1 shows a progress bar.
+    tol : float, default=1e-2
+        Stop when the duality gap is at most this share of the objective.
     max_iter : int, default=200
         Passes over the data, as in `CuttingPlaneSVM`.
+    bias : bool, default=True
+        As in `Network`.
+    class_weight : None, "balanced" or array of shape (L,), default=None
+        What a wrong node costs by its true class.
+    decoder : Decoder or None, default=None
+        How to do inference. None: `Decoder()`.
     check_every : int, default=5
         Passes between two that certify the gap.
     corrective : bool, default=True
@@ -169,8 +204,12 @@ class FrankWolfeSVM(ConvexEstimator):
 
     Attributes
     ----------
-    C_, objective_, converged_
-        As in `CuttingPlaneSVM`.
+    C_ : float
+        The value used, whatever "auto" stands for.
+    objective_ : float
+        The best value of the objective, as in `CuttingPlaneSVM`.
+    converged_ : bool
+        Whether `tol` was reached, as in `CuttingPlaneSVM`.
     history_ : list of dict
         A record every `check_every` passes, and of the last one; `epoch` is the pass. Its entries are those of
         `CuttingPlaneSVM`.

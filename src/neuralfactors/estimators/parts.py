@@ -20,11 +20,33 @@ class Composed(BaseEstimator):
     _parts: ClassVar[Parts] = {}
 
     def part(self, name: str) -> Any:
-        """The part that parameter `name` stands for, made afresh where it is left out or given in short."""
+        """The part that a parameter stands for, made afresh where it is left out or given in short.
+
+        Parameters
+        ----------
+        name : str
+            Such as "trainer".
+
+        Returns
+        -------
+        object
+            For instance a `Subgradient`.
+        """
         return self._parts[name](getattr(self, name))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Parameters by name; with `deep`, those of the parts too, such as `trainer__learning_rate`."""
+        """Parameters by name.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Whether to list those of the parts too, such as `trainer__learning_rate`.
+
+        Returns
+        -------
+        dict
+            Values as they were given; parts that were left out are None, but their parameters are listed.
+        """
         found: dict[str, Any] = super().get_params(deep=False)
         for name in self._parts if deep else ():
             part = self.part(name)
@@ -33,7 +55,18 @@ class Composed(BaseEstimator):
         return found
 
     def set_params(self, **parameters: Any) -> Self:
-        """Change parameters, those of parts by names such as `trainer__learning_rate`."""
+        """Change parameters, those of parts by names such as `trainer__learning_rate`.
+
+        Parameters
+        ----------
+        **parameters
+            Values by name.
+
+        Returns
+        -------
+        self
+            The same estimator.
+        """
         for name in {key.partition("__")[0] for key in parameters if "__" in key} & self._parts.keys():
             part = self._parts[name](parameters.get(name, getattr(self, name)))
             if not isinstance(part, BaseEstimator):
@@ -43,7 +76,13 @@ class Composed(BaseEstimator):
         return self
 
     def plain_params(self) -> dict[str, Any]:
-        """Parameters by full name, all parts taken apart; what is no part of ours, such as a module, stays whole."""
+        """Parameters by full name, all parts taken apart.
+
+        Returns
+        -------
+        dict
+            What is no part of ours, such as a module, stays whole.
+        """
         apart = {name for name in self._parts if isinstance(self.part(name), BaseEstimator)}
         return {name: value for name, value in self.get_params().items() if name not in apart}
 

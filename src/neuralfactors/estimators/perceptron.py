@@ -20,15 +20,31 @@ class StructuredPerceptron(JointEstimator):
 
     Parameters
     ----------
-    unary, interaction : sequence of int, Network or nn.Module, default=()
+    unary : sequence of int, Network or nn.Module, default=()
         As in `StructuralSVM`, but linear unless something else is said.
-    n_labels, callbacks, verbose, max_iter, batch_size, warm_start, random_state, decoder
-        As in `StructuralSVM`, with the same defaults.
+    interaction : sequence of int, Network or nn.Module, default=()
+        The same for edges.
+    n_labels : int or None, default=None
+        None: the highest label in Y plus 1.
+    callbacks : sequence of callable or None, default=None
+        As in `StructuralSVM`.
+    verbose : int, default=0
+        1 shows a progress bar.
+    max_iter : int or "auto", default="auto"
+        Passes over the data, as in `StructuralSVM`.
+    batch_size : int, "auto" or None, default="auto"
+        Graphs a step, as in `StructuralSVM`.
     trainer : Subgradient or None, default=None
         How to train. None: ``Subgradient(optimizer="sgd", learning_rate=1.0, momentum=0.0, schedule="constant",
         keep="last", averaging="uniform")``.
+    warm_start : bool, default=False
+        Whether `fit` begins with the parameters of the last one.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the factors and of the order of the graphs.
     void : "drop" or "complete", default="drop"
         As in `StructuralSVM`; completions gain a perceptron little, as its first are chance.
+    decoder : Decoder or None, default=None
+        How to do inference. None: `Decoder()`.
 
     Examples
     --------

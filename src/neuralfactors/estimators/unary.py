@@ -30,12 +30,28 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
     ----------
     unary : sequence of int, Network or nn.Module, default=()
         The factor of nodes, as in `StructuralSVM`; `()`: logistic regression.
-    n_labels, callbacks, verbose, max_iter, batch_size, trainer, warm_start, random_state, class_weight
-        As in `StructuralSVM`, with the same defaults.
+    n_labels : int or None, default=None
+        None: the highest label in Y plus 1.
+    callbacks : sequence of callable or None, default=None
+        As in `StructuralSVM`.
+    verbose : int, default=0
+        1 shows a progress bar.
+    max_iter : int or "auto", default="auto"
+        Passes over the data, as in `StructuralSVM`.
+    batch_size : int, "auto" or None, default="auto"
+        Graphs a step, as in `StructuralSVM`.
+    trainer : Subgradient or None, default=None
+        How to train. None: `Subgradient()`.
+    warm_start : bool, default=False
+        Whether `fit` begins with the parameters of the last one.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the factor and of the order of the graphs.
     output : "probability", "log_probability" or "decision", default="probability"
         What `transform` gives.
     C : float or "auto", default="auto"
         As in `StructuralSVM`. A C of scikit-learn's LogisticRegression is C·N here where graphs have one node each.
+    class_weight : None, "balanced" or array of shape (L,), default=None
+        η, what a wrong node costs by its true class.
 
     Attributes
     ----------
@@ -55,15 +71,27 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
     class_weight: str | ArrayLike | None = None
 
     def predict(self, X: Sequence[Graph]) -> list[NDArray[np.int64]]:
-        """Label vectors, one per graph: the most probable class of every node."""
-        return [scores.argmax(axis=1) for scores in self._unary_scores(X)]
-
-    def decision_function(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
-        """Scores (V, L) of every label of every node, one array per graph; `predict` takes their argmax.
+        """The most probable class of every node.
 
         Parameters
         ----------
         X : sequence of Graph
+            With the number of node features that the classifier was fitted with.
+
+        Returns
+        -------
+        list of ndarray of shape (V,)
+            Labels, one array per graph.
+        """
+        return [scores.argmax(axis=1) for scores in self._unary_scores(X)]
+
+    def decision_function(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
+        """Scores of every label of every node, whose argmax `predict` takes.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            As in `predict`.
 
         Returns
         -------
@@ -73,11 +101,33 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         return self._unary_scores(X)
 
     def predict_proba(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
-        """Class probabilities (V, L), one array per graph."""
+        """Class probabilities of every node.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            As in `predict`.
+
+        Returns
+        -------
+        list of ndarray of shape (V, L)
+            Rows sum to 1; one array per graph.
+        """
         return [np.exp(log_softmax(scores, axis=1)) for scores in self._unary_scores(X)]
 
     def transform(self, X: Sequence[Graph]) -> list[Graph]:
-        """The graphs with class probabilities (or `output`) in place of their node features."""
+        """The graphs with class probabilities (or `output`) in place of their node features.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            As in `predict`.
+
+        Returns
+        -------
+        list of Graph
+            Edges, their features and the weights of nodes stay.
+        """
         outputs: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
             "probability": lambda scores: np.exp(log_softmax(scores, axis=1)),
             "log_probability": lambda scores: log_softmax(scores, axis=1),

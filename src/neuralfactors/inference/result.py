@@ -15,7 +15,7 @@ STATUSES: tuple[Status, ...] = get_args(Status)  # in the kernel's order
 class Result:
     """A labelling of one graph with its certificate.
 
-    Attributes
+    Parameters
     ----------
     labels : ndarray of shape (n_nodes,)
         The best labelling found.
@@ -28,9 +28,9 @@ class Result:
         proof, but the gap is within the tolerance of the call. "approximate": an allowed labelling and a bound, no
         more. "infeasible": proved, every labelling is forbidden. "unresolved": no allowed labelling was found, nor a
         proof that there is none.
-    iterations : int
+    iterations : int, default=0
         Sweeps, or moves for alpha-expansion.
-    reduced_costs : ndarray of shape (n_nodes, n_labels) or None
+    reduced_costs : ndarray of shape (n_nodes, n_labels) or None, default=None
         No labelling in which node i has label a scores more than `bound - reduced_costs[i, a]`: large values for all
         labels but one mean confidence in that one.
 
@@ -67,14 +67,22 @@ class Result:
 class BatchResult:
     """Labellings of the graphs of a batch; `rs[g]` is the `Result` of graph g.
 
-    Attributes
+    Parameters
     ----------
     labels : ndarray of shape (n_nodes,)
         Labels of all nodes of the batch.
-    score, bound : ndarray of shape (n_graphs,)
+    score : ndarray of shape (n_graphs,)
+        As in `Result`, graph by graph.
+    bound : ndarray of shape (n_graphs,)
         As in `Result`, graph by graph.
     status : ndarray of str of shape (n_graphs,)
         As in `Result`, graph by graph.
+    iterations : ndarray of int of shape (n_graphs,)
+        As in `Result`, graph by graph.
+    node_ptr : ndarray of int of shape (n_graphs + 1,)
+        Graph g has the nodes node_ptr[g] to node_ptr[g + 1] - 1.
+    reduced_costs : ndarray of shape (n_nodes, n_labels) or None, default=None
+        As in `Result`, for all nodes of the batch.
 
     Examples
     --------
@@ -96,7 +104,20 @@ class BatchResult:
 
     @classmethod
     def join(cls, results: Sequence[Result], node_ptr: NDArray[np.int64]) -> Self:
-        """The results of graphs one after the other, graph g having the nodes node_ptr[g] to node_ptr[g + 1] - 1."""
+        """The results of graphs one after the other.
+
+        Parameters
+        ----------
+        results : sequence of Result
+            One per graph.
+        node_ptr : ndarray of int of shape (n_graphs + 1,)
+            Graph g has the nodes node_ptr[g] to node_ptr[g + 1] - 1.
+
+        Returns
+        -------
+        BatchResult
+            With reduced costs if the results have them.
+        """
         costs = [r.reduced_costs for r in results if r.reduced_costs is not None]
         return cls(
             labels=np.concatenate([np.zeros(0, np.int64), *(r.labels for r in results)]),

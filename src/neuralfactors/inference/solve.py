@@ -41,10 +41,10 @@ def solve(
         Scores of the label pairs of each edge (u, v): axis 0 is the label of u. -inf forbids a pair.
     edges : array of integers of shape (n_edges, 2)
         Node numbers. Parallel edges add up, self-loops count for their node, no order is needed.
-    factors : list of (nodes, table), optional
+    factors : list of (nodes, table), default=()
         Further factors over any number Q of nodes, with a table of n_labels ** Q scores each, for the methods "auto",
         "trws", "bp", "icm", "exact" and "exhaustive".
-    method : str, default "auto"
+    method : str, default="auto"
         - "auto": exact on forests and on two labels with submodular tables; otherwise relaxation and exact search in
           turn until the optimum is proved, `tol` is reached, or further effort stops paying off or `time_limit` is up.
         - "alpha-expansion": expansion moves by roof duality (QPBO), never below its start.
@@ -53,27 +53,27 @@ def solve(
         - "tree": dynamic programming, for graphs without cycles. "maxflow": minimum cut, for two labels.
         - "exact": relaxation, pruning, then integer programming (needs `neuralfactors[exact]`).
         - "exhaustive": every labelling is tried.
-    init : array of shape (n_nodes,), optional
+    init : array of shape (n_nodes,), default=None
         Labelling to start from; the result is never below it.
-    tol : float, default 1e-4
+    tol : float, default=1e-4
         When to stop short of a proof: once bound - score is at most `tol` times the regret of the labelling. The regret
         is what the best entry of every row and table would gain over the one that the labelling uses, summed over all
         rows and tables, each counting at most 100 times the median of those that are not 0. Constants do not change it,
         nor do penalties that the labelling avoids. The status is then "within_tol", or "optimal" if a proof was found
         all the same. "auto" looks for one unless `tol` is above 2.5e-3.
-    random_state : int, Generator, RandomState or None, default 0
+    random_state : int, RandomState, Generator or None, default=0
         Seed of the random moves; None for a fresh one.
-    max_iter : int, optional
+    max_iter : int, default=None
         Iterations in place of the method's own budget.
-    time_limit : float, optional
+    time_limit : float, default=None
         Seconds after which the best labelling and bound so far are returned. "auto" uses all of them unless it proves
         the optimum: it goes on closing the gap, then searches in large neighbourhoods. Steps are not cut short, so that
         a step on a large problem may overrun the limit. Not for "tree", "maxflow" and "exhaustive", which run to the
         end.
-    callback : callable, optional
+    callback : callable, default=None
         Called as `callback(seconds, score, bound)` when a better labelling or a lower bound has been found; with
         "exact" and with factors, once at the end. An exception that it raises ends the search.
-    reduced_costs : bool, default False
+    reduced_costs : bool, default=False
         Whether to return a bound for each label of each node ("auto", "trws" and "tree").
 
     Returns
@@ -115,18 +115,32 @@ def solve_batch(
 
     Parameters
     ----------
-    unary, interaction, edges : arrays
-        As in `solve`, the graphs one after the other; `edges` holds node numbers of the whole batch.
+    unary : array of shape (n_nodes, n_labels)
+        As in `solve`, the graphs one after the other.
+    interaction : array of shape (n_edges, n_labels, n_labels)
+        As in `solve`, the graphs one after the other.
+    edges : array of integers of shape (n_edges, 2)
+        As in `solve`, with node numbers of the whole batch.
     node_ptr, edge_ptr : arrays of integers of shape (n_graphs + 1,)
         Graph g has the nodes node_ptr[g] to node_ptr[g + 1] - 1, and edges likewise.
-    factors : list of (nodes, table), optional
+    factors : list of (nodes, table), default=()
         As in `solve`, with node numbers of the whole batch; the nodes of a factor belong to one graph.
-    method, init, tol, random_state, max_iter, reduced_costs
+    method : str, default="auto"
         As in `solve`.
-    time_limit : float, optional
+    init : array of shape (n_nodes,), default=None
+        Labelling of all nodes to start from, as in `solve`.
+    tol : float, default=1e-4
+        As in `solve`.
+    random_state : int, RandomState, Generator or None, default=0
+        As in `solve`.
+    max_iter : int, default=None
+        As in `solve`.
+    time_limit : float, default=None
         As in `solve`, for each graph.
-    n_threads : int, optional
-        Default: as many as this process may use.
+    reduced_costs : bool, default=False
+        As in `solve`.
+    n_threads : int, default=None
+        None: as many as this process may use.
 
     Returns
     -------

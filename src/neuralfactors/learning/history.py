@@ -90,6 +90,7 @@ class TensorBoard:
     Parameters
     ----------
     folder : path
+        Where the log goes; TensorBoard shows it with ``tensorboard --logdir FOLDER``.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:

@@ -1,4 +1,8 @@
-"""Structured losses as torch modules: potentials and labels in, a differentiable scalar out."""
+"""Structured losses as torch modules: potentials and labels in, a differentiable scalar out.
+
+Use them to train any network whose outputs make `Potentials`. `violation` is what estimators share with them, and below
+are the checks of labels, weights and options that all of learning uses.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +23,23 @@ AUTO = "auto"  # a parameter that is to be chosen when the training data are kno
 
 @dataclass(frozen=True)
 class LossReport:
-    """What the last call of a loss knows of its own quality."""
+    """What the last call of a loss knows of its own quality.
+
+    Parameters
+    ----------
+    gap : float
+        Mean distance between score and bound of the inference, in units of the loss.
+    optimal : float
+        Share of graphs whose inference is proved optimal.
+    within_tol : float
+        Share of graphs whose inference is proved optimal or within the decoder's tolerance.
+    negative : float
+        Share of graphs whose violation fell below zero, which only approximate inference can do.
+    differing : float
+        Share of labelled nodes at which z and y differ.
+    z : Tensor of shape (V,)
+        The loss-augmented prediction.
+    """
 
     gap: float  # mean distance between score and bound of the inference, in units of the loss
     optimal: float  # share of graphs whose inference is proved optimal
@@ -53,15 +73,27 @@ def violation(
     Parameters
     ----------
     potentials : Potentials
+        Of a batch; the value is differentiable in them.
     y : Tensor of shape (V,)
         Labels, −1 where there is none.
     costs : Tensor of shape (V,)
         What a wrong label costs at every node.
     decoder : Decoder
-    augment : bool
+        What finds z.
+    augment : bool, default=True
         False: z is the plain prediction and Δ is left out, as in the perceptron.
-    void : str
+    void : str, default="drop"
         "drop": void nodes and the edges that touch them take no part. "complete": y is completed there by inference.
+
+    Returns
+    -------
+    Violation
+        Before it is clamped at zero.
+
+    Raises
+    ------
+    ValueError
+        If a potential of −inf forbids a true label.
     """
     labelled = y >= 0
     full = bool(labelled.all())
@@ -136,7 +168,22 @@ class StructuredHingeLoss(nn.Module):
         self.report: LossReport | None = None
 
     def forward(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None = None) -> Tensor:
-        """Loss of the labels `y` (V,); `node_weight` (V,) multiplies what a wrong node costs."""
+        """Loss of the true labels under these potentials.
+
+        Parameters
+        ----------
+        potentials : Potentials
+            Of a batch of graphs.
+        y : Tensor of shape (V,)
+            int64 labels, −1 for void.
+        node_weight : Tensor of shape (V,), default=None
+            Multiplies what a wrong node costs.
+
+        Returns
+        -------
+        Tensor
+            A scalar, or of shape (G,) with `reduction="none"`; differentiable in the potentials.
+        """
         check_y(y, potentials)
         self._refuse_weight("node_weight", node_weight)
         check_node_weight(node_weight, len(y))
@@ -157,9 +204,20 @@ class StructuredHingeLoss(nn.Module):
 
 
 class StructuredPerceptronLoss(StructuredHingeLoss):
-    """Perceptron loss max_z g(x, z) − g(x, y): the hinge without margin; parameters as in StructuredHingeLoss.
+    """Perceptron loss max_z g(x, z) − g(x, y): the hinge without margin.
 
     Weights of classes and nodes scale the margin, so that there is nothing for them here: they must be None.
+
+    Parameters
+    ----------
+    decoder : Decoder, default=None
+        As in `StructuredHingeLoss`.
+    class_weight : None, default=None
+        Must be None.
+    void : "complete" or "drop", default="complete"
+        As in `StructuredHingeLoss`.
+    reduction : "mean", "sum" or "none", default="mean"
+        As in `StructuredHingeLoss`.
 
     Examples
     --------

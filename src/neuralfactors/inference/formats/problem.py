@@ -17,7 +17,7 @@ MAX_ORDER = 30
 class MapProblem(NamedTuple):
     """A problem as `solve` takes it: `solve(*problem)`. Scores: higher is better, -inf is forbidden.
 
-    Attributes
+    Parameters
     ----------
     unary : ndarray of shape (n_nodes, n_labels)
         -inf for labels that a node does not have, if others have more.

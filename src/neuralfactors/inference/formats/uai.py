@@ -30,7 +30,7 @@ def read_uai(path: str | os.PathLike[str], evidence: str | os.PathLike[str] | No
     ----------
     path : path
         The file. Lines that begin with the word "c" are comments.
-    evidence : path, optional
+    evidence : path, default=None
         An evidence file: the number of observed variables, then pairs of variable and label; before them there may be
         a line with the number of samples, which must be 1. All other labels of these nodes are forbidden; nodes keep
         their numbers.

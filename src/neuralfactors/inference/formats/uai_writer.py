@@ -30,8 +30,14 @@ def write_uai(
     ----------
     path : path
         The file, replaced in one step; compressed if its name ends with .gz, .xz or .bz2.
-    unary, interaction, edges, factors
-        As in `solve`. All nodes have `n_labels` labels in the file; labels that are forbidden in `unary` stay so.
+    unary : array of shape (n_nodes, n_labels)
+        As in `solve`. All nodes have `n_labels` labels in the file; labels that are forbidden here stay so.
+    interaction : array of shape (n_edges, n_labels, n_labels)
+        As in `solve`.
+    edges : array of shape (n_edges, 2)
+        As in `solve`.
+    factors : list of (nodes, table), default=()
+        As in `solve`.
 
     Returns
     -------
