@@ -103,7 +103,7 @@ def write_label_map(path: Path, indices: NDArray[np.integer], palette: NDArray[n
     ----------
     path : Path
         The file, replaced in one step.
-    indices : integer array of shape (H, W)
+    indices : int array of shape (H, W)
         From 0 to 65535.
     palette : uint8 array of shape (n, 3)
         Colour of each index.
@@ -151,7 +151,7 @@ def colour_labels(labels: NDArray[np.integer], palette: NDArray[np.uint8]) -> ND
 
     Parameters
     ----------
-    labels : integer array of shape (H, W)
+    labels : int array of shape (H, W)
         Labels; void, −1, becomes black.
     palette : uint8 array of shape (L, 3)
         Colour of each label, such as `Classes.palette`.

@@ -1,4 +1,8 @@
-"""Segmentation: labelled pictures in, a model out; pictures in, label maps out."""
+"""Segmentation: labelled pictures in, a model out; pictures in, label maps out.
+
+`Segmenter` is all that most users need. Beneath it a `Describer` turns images into `LabelledGraphs`, which several
+models can share, and `evaluate` judges a segmenter by parts of its model.
+"""
 
 from neuralfactors.extras import needs
 

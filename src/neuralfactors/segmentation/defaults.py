@@ -47,9 +47,21 @@ def default_pretrain(n_images: int, batch_size: int | str | None, *, cnn: bool) 
 
 
 def default_parameters(n_images: int, given: Mapping[str, Any], *, cnn: bool) -> dict[str, Any]:
-    """Parameters of a `StructuralSVM` by the names of `set_params`: the `given` ones, and what suits `n_images` images.
+    """Parameters of a `StructuralSVM` that suit so many images, by the names of `set_params`.
 
-    `cnn` says whether the images are described by CNN features.
+    Parameters
+    ----------
+    n_images : int
+        Number of training images.
+    given : mapping of str to object
+        Parameters that are set already; they stay, and others are chosen to go with them.
+    cnn : bool
+        Whether the images are described by CNN features.
+
+    Returns
+    -------
+    dict
+        Those given and those chosen.
     """
     few = n_images < FEW_IMAGES
     found: dict[str, Any] = {

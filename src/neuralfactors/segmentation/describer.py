@@ -39,9 +39,18 @@ class Describer:
     Parameters
     ----------
     settings : FeatureSettings
+        What features to compute.
     classes : Classes
+        What the labels mean.
     **options
         Of `FeatureBuilder`: backbone, cache, n_jobs, dask, progress.
+
+    Attributes
+    ----------
+    builder : FeatureBuilder
+        Makes graphs of images.
+    scaling : Scaling or None
+        Standardises their features; None before `learn`.
     """
 
     def __init__(self, settings: FeatureSettings, classes: Classes, **options: Unpack[BuilderOptions]) -> None:
@@ -55,17 +64,52 @@ class Describer:
         return len(self.classes.names)
 
     def learn(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
-        """Learn words and scaling from the training `samples`; their labelled graphs."""
+        """Learn words and scaling from training images.
+
+        Parameters
+        ----------
+        samples : sequence of LabelledImage
+            At least one.
+
+        Returns
+        -------
+        LabelledGraphs
+            Of these images.
+        """
         if not samples:
             raise ValueError("there is no image to learn from")
         return self._labelled(samples, learn=True)
 
     def describe(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
-        """The labelled graphs of other `samples`."""
+        """The labelled graphs of other images.
+
+        Parameters
+        ----------
+        samples : sequence of LabelledImage
+            Of the same classes.
+
+        Returns
+        -------
+        LabelledGraphs
+            Computed in one pass over the images, or read from the cache.
+        """
         return self._labelled(samples)
 
     def graph(self, image: NDArray[np.uint8]) -> tuple[ImageGraph, Graph]:
-        """The regions of one image, and the graph that a model takes."""
+        """The graph of one image.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3)
+            The picture.
+
+        Returns
+        -------
+        image_graph : ImageGraph
+            The regions, to paint labels back.
+        graph : Graph
+            With standardised features, as a model takes it.
+        """
         described = self.builder.transform(image)
         return described, self._scaling().apply(described.graph)
 
@@ -93,11 +137,25 @@ class Describer:
         return self.scaling
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write settings, classes, words and scaling into `folder`: JSON and safetensors."""
+        """Write settings, classes, words and scaling: JSON and safetensors.
+
+        Parameters
+        ----------
+        folder : path
+            Made if need be.
+        """
         save_model(folder, *self.state())
 
     def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
-        """What a file needs to hold: a document for JSON, and tensors by name."""
+        """What a file needs to hold.
+
+        Returns
+        -------
+        document : dict
+            Settings, classes and the identity of a backbone, for JSON.
+        tensors : dict of str to Tensor
+            Words and scaling, by name.
+        """
         own = self.builder.backbone if self.builder.settings.uses_cnn else None
         document = {
             "class": KIND,
@@ -108,14 +166,33 @@ class Describer:
         return document, self.tensors()
 
     def tensors(self) -> dict[str, Tensor]:
-        """What was learnt: words and scaling, by name."""
+        """What was learnt.
+
+        Returns
+        -------
+        dict of str to Tensor
+            Words and scaling, by name.
+        """
         arrays = {f"words.{name}": array for name, array in self.builder.state()[1].items()}
         arrays |= {f"scaling.{name}": array for name, array in self._scaling().to_arrays().items()}
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], **options: Unpack[BuilderOptions]) -> Self:
-        """The describer that `save` wrote; `options` are those of the constructor, an own backbone among them."""
+        """The describer that `save` wrote.
+
+        Parameters
+        ----------
+        folder : path
+            Where it is.
+        **options
+            Those of the constructor, a backbone of one's own among them.
+
+        Returns
+        -------
+        Describer
+            Ready to describe.
+        """
         document, tensors = load_model(folder)
         with readable(folder):
             return cls.from_state(document, tensors, folder, **options)
@@ -128,7 +205,24 @@ class Describer:
         folder: str | os.PathLike[str],
         **options: Unpack[BuilderOptions],
     ) -> Self:
-        """The describer that `state` came from, which was read from `folder`; `options` as in `load`."""
+        """The describer that `state` came from.
+
+        Parameters
+        ----------
+        document : dict
+            As `state` returns it.
+        tensors : mapping of str to Tensor
+            As `state` returns them.
+        folder : path
+            Where they were read from, for errors.
+        **options
+            As in `load`.
+
+        Returns
+        -------
+        Describer
+            Ready to describe.
+        """
         if document.get("class") != KIND:
             raise FileFormatError(f"{Path(folder)} holds a {document.get('class')!r}, not {KIND}")
         _check_backbone(document, options.get("backbone"), Path(folder))

@@ -17,7 +17,21 @@ PARTS = ("unary", "interaction", "joint")
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """Scores of a segmenter on labelled images, by parts of its model; `joint` are those of its predictions."""
+    """Scores of a segmenter on labelled images, by parts of its model.
+
+    Parameters
+    ----------
+    unary : Scores
+        Of every region by the unary factors alone.
+    interaction : Scores
+        Of the interaction factors alone.
+    joint : Scores
+        Of both together: those of the predictions.
+    labels : list of ndarray of shape (V,)
+        Predicted labels of the regions of every image.
+    mean_interaction : ndarray of shape (L, L)
+        Interaction scores, averaged over all edges; axis 0 is the upper region's label.
+    """
 
     unary: Scores
     interaction: Scores
@@ -32,7 +46,20 @@ class Evaluation:
 
 
 def evaluate(segmenter: Segmenter, graphs: LabelledGraphs) -> Evaluation:
-    """Scores over all labelled pixels of images that the segmenter's describer has described."""
+    """Scores over all labelled pixels of described images.
+
+    Parameters
+    ----------
+    segmenter : Segmenter
+        Fitted.
+    graphs : LabelledGraphs
+        From its describer.
+
+    Returns
+    -------
+    Evaluation
+        By parts of the model. Each image goes through the networks once.
+    """
     n_labels = segmenter.describer_.n_labels
     counts = {part: np.zeros((n_labels, n_labels)) for part in PARTS}
     interactions, n_edges, labels = np.zeros((n_labels, n_labels)), 0, []

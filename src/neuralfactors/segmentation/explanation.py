@@ -14,7 +14,21 @@ GAP = 4  # white pixels between two pictures
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """Label maps (H, W) of one image by parts of a model: where they differ, context has decided."""
+    """Label maps (H, W) of one image by parts of a model: where they differ, context has decided.
+
+    Parameters
+    ----------
+    unary : ndarray of shape (H, W)
+        Every region by its own look.
+    interaction : ndarray of shape (H, W)
+        By what neighbours go together, without any look at the regions themselves.
+    joint : ndarray of shape (H, W)
+        By both: the prediction.
+    image : uint8 array of shape (H, W, 3)
+        The picture.
+    palette : uint8 array of shape (L, 3)
+        Colour of each label.
+    """
 
     unary: NDArray[np.int64]  # every region by its own look
     interaction: NDArray[np.int64]  # by what neighbours go together, without any look at the regions themselves
@@ -23,7 +37,13 @@ class Explanation:
     palette: NDArray[np.uint8]  # (L, 3)
 
     def picture(self) -> NDArray[np.uint8]:
-        """Image, unary, interaction and joint map side by side, (H, 4 W + gaps, 3)."""
+        """Image, unary, interaction and joint map side by side.
+
+        Returns
+        -------
+        ndarray of shape (H, 4 W + gaps, 3)
+            uint8.
+        """
         maps = [colour_labels(labels, self.palette) for labels in (self.unary, self.interaction, self.joint)]
         white = np.full((len(self.image), GAP, 3), 255, dtype=np.uint8)
         return np.concatenate([self.image, *(part for m in maps for part in (white, m))], axis=1)

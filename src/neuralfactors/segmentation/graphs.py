@@ -99,7 +99,19 @@ class RegionTruth:
 
 @dataclass(frozen=True, eq=False)
 class LabelledGraphs:
-    """Graphs X and labels Y of labelled images, with the images and their regions to paint labels back."""
+    """Graphs X and labels Y of labelled images, with the images and their regions to paint labels back.
+
+    Parameters
+    ----------
+    samples : sequence of LabelledImage
+        The images.
+    images : sequence of ImageGraph
+        Their regions.
+    X : sequence of Graph
+        Standardised features; nodes weigh what their regions cover.
+    truth : sequence of RegionTruth
+        Labels of the pixels, counted by region.
+    """
 
     samples: Sequence[LabelledImage]
     images: Sequence[ImageGraph]
@@ -112,9 +124,19 @@ class LabelledGraphs:
         return [truth.y for truth in self.truth]
 
     def class_weight(self, n_labels: int, balance: float) -> NDArray[np.float64] | None:
-        """Weight (L,) of every class: its share of the labelled area to the power of −`balance`, 1 on average.
+        """Weight of every class: its share of the labelled area to the power of −`balance`, 1 on average.
 
-        None for a `balance` of 0; 1 makes all classes count the same. A class that does not occur weighs 0.
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels, L.
+        balance : float
+            0: no weights; 1: all classes count the same.
+
+        Returns
+        -------
+        ndarray of shape (L,) or None
+            None for a `balance` of 0. A class that does not occur weighs 0.
         """
         if balance == 0:
             return None

@@ -23,22 +23,52 @@ from neuralfactors.vision.sources import ImageSource, KeyedSource, image_key
 
 
 class LabelledImage(Protocol):
-    """A picture with its label map; `datasets.Sample` is one."""
+    """A picture with its label map; `datasets.Sample` is one.
+
+    It has a `name`, which errors and files use, and reads picture and labels when it is asked.
+    """
 
     @property
     def name(self) -> str:
         """What it is called in errors and files."""
 
     def read_image(self) -> NDArray[np.uint8]:
-        """The picture (H, W, 3)."""
+        """The picture.
+
+        Returns
+        -------
+        ndarray of shape (H, W, 3)
+            RGB, uint8.
+        """
 
     def read_labels(self) -> NDArray[np.int64]:
-        """Label (H, W) of each pixel; −1 is void."""
+        """Label of each pixel.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            −1 is void.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class ArraySample:
-    """A labelled image that is in memory; labels may come as any integers or as bool, and are int64 afterwards."""
+    """A labelled image that is in memory.
+
+    Parameters
+    ----------
+    name : str
+        What errors call it.
+    image : uint8 array of shape (H, W, 3)
+        The picture.
+    labels : int array of shape (H, W)
+        Any integers, or bool; int64 afterwards. −1 is void.
+
+    Raises
+    ------
+    ValueError
+        If picture and labels are not of these types and of one size.
+    """
 
     name: str
     image: NDArray[np.uint8]
@@ -56,11 +86,23 @@ class ArraySample:
             raise ValueError(f"the label map of {self.name} is {sizes}")
 
     def read_image(self) -> NDArray[np.uint8]:
-        """The picture (H, W, 3)."""
+        """The picture.
+
+        Returns
+        -------
+        ndarray of shape (H, W, 3)
+            The one that was given.
+        """
         return self.image
 
     def read_labels(self) -> NDArray[np.int64]:
-        """Label (H, W) of each pixel; −1 is void."""
+        """Label of each pixel.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            int64; −1 is void.
+        """
         return self.labels
 
 
@@ -111,7 +153,24 @@ Pictures = Dataset | Sequence[Picture]
 def to_samples(
     dataset: Dataset, split: str, names: Sequence[str] | None = None
 ) -> tuple[Sequence[LabelledImage], Classes]:
-    """The labelled images of a dataset, and their classes; those of arrays are called `names`, or "0", "1", ..."""
+    """The labelled images of a dataset, and their classes.
+
+    Parameters
+    ----------
+    dataset : ImageFolder, or sequence of samples or of (image, labels)
+        What `Segmenter.fit` takes.
+    split : str
+        Which part of an `ImageFolder`.
+    names : sequence of str, default=None
+        Names of the labels where nothing else names them; None: "0", "1", ...
+
+    Returns
+    -------
+    samples : sequence of LabelledImage
+        At least one.
+    classes : Classes
+        Those of the folder or of the samples, else by `names`.
+    """
     if isinstance(dataset, ImageFolder):
         return dataset[split], dataset.classes
     if isinstance(dataset, (str, os.PathLike)):

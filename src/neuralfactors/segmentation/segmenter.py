@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets.classes import Classes
-from neuralfactors.estimators import StructuralSVM, StructuredEstimator
+from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.graph import Graph
 from neuralfactors.inference import solve
 from neuralfactors.metrics import Scores
 from neuralfactors.potentials import Potentials
 from neuralfactors.seeds import RandomState
-from neuralfactors.segmentation.defaults import WITH_CNN, default_balance, default_parameters
+from neuralfactors.segmentation.defaults import default_balance
 from neuralfactors.segmentation.describer import Describer
 from neuralfactors.segmentation.explanation import Explanation
 from neuralfactors.segmentation.files import load_parts, save_parts
@@ -34,6 +34,7 @@ from neuralfactors.segmentation.samples import (
     to_samples,
     with_mirrored,
 )
+from neuralfactors.segmentation.stages import fit_stages, new_stages
 from neuralfactors.vision import FeatureSettings, ImageGraph
 from neuralfactors.vision.builder import BuilderOptions
 
@@ -46,31 +47,31 @@ class Segmenter(BaseEstimator):
 
     Parameters
     ----------
-    features : "bow", "cnn", "bow+cnn" or FeatureSettings
+    features : "bow", "cnn", "bow+cnn" or FeatureSettings, default="bow"
         What describes a region: bags of words, a network's feature maps (needs the extra ``cnn``), or both.
-    estimator : estimator or Pipeline
+    estimator : estimator or Pipeline, default=None
         What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
         training. None: a `StructuralSVM` with neural factors, trained as a whole, with the numbers that
         `neuralfactors.segmentation.default_parameters` has for so many images. Its `n_labels`, `verbose` and, unless
         that is None here, `random_state` are replaced by those of the segmenter.
-    balance : float
+    balance : float, default=None
         How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN features.
-    mirror : bool
+    mirror : bool, default=False
         Whether to learn from the mirror images too, where left and right mean nothing.
-    classes : sequence of str
+    classes : sequence of str, default=None
         Names of the labels where images come as arrays; None: "0", "1", ...
-    cache : path
+    cache : path, default=None
         Folder that keeps features, so that the next `fit` on the same images is instant; None: nothing is kept.
-    n_jobs : int
+    n_jobs : int, default=1
         Cores that compute features; −1 is all of them.
-    dask : str
+    dask : str, default=None
         Address of a Dask scheduler that computes them instead.
-    backbone : torch module
+    backbone : torch module, default=None
         A network of one's own for CNN features; see `FeatureBuilder`.
     random_state : int, RandomState, Generator or None, default=0
         Seed of training and, unless `features` are FeatureSettings with their own, of words. None: the estimator keeps
         its own, and that of words is 0.
-    verbose : int
+    verbose : int, default=0
         1 shows progress bars.
 
     Attributes
@@ -82,6 +83,7 @@ class Segmenter(BaseEstimator):
 
     Examples
     --------
+    >>> from neuralfactors import StructuralSVM
     >>> from neuralfactors.datasets import SCENE_CLASSES, make_scenes
     >>> scenes = make_scenes(4, shape=(48, 64))
     >>> model = StructuralSVM((8,), (8,), max_iter=2)
@@ -127,10 +129,15 @@ class Segmenter(BaseEstimator):
         ----------
         dataset : ImageFolder, or sequence of samples or of (image, labels)
             Images are uint8 (H, W, 3), labels integers of any type (H, W) with −1 for void.
-        split : str
+        split : str, default="train"
             Which part of an `ImageFolder` to learn from.
-        validation : str or dataset
+        validation : str or dataset, default=None
             Split of the `ImageFolder`, or images, whose accuracy after every epoch goes into the history.
+
+        Returns
+        -------
+        self
+            The fitted segmenter.
         """
         if isinstance(validation, str) and not isinstance(dataset, ImageFolder):
             raise ValueError(f"validation={validation!r} names a split, but only an ImageFolder has any: pass images")
@@ -145,28 +152,41 @@ class Segmenter(BaseEstimator):
         return self.fit_graphs(describer, train, held)
 
     def fit_graphs(self, describer: Describer, train: LabelledGraphs, validation: LabelledGraphs | None = None) -> Self:
-        """Learn from images that `describer` has described already, so that several models share that work."""
+        """Learn from images that have been described already, so that several models share that work.
+
+        Parameters
+        ----------
+        describer : Describer
+            What has described them.
+        train : LabelledGraphs
+            What to learn from.
+        validation : LabelledGraphs, default=None
+            What to judge by after every epoch.
+
+        Returns
+        -------
+        self
+            The fitted segmenter.
+        """
         self.describer_ = describer
         balance = default_balance(describer.builder.settings.features) if self.balance is None else self.balance
         weight = train.class_weight(describer.n_labels, balance)
-        X = train.X
-        held = None if validation is None else validation.X
-        self.stages_: list[StructuredEstimator] = []
-        stages = self._new_stages(describer, weight, len(X))
-        for number, stage in enumerate(stages):
-            judged = (
-                {}
-                if validation is None or "trainer" not in stage.get_params()
-                else {"validation": (held, validation.Y)}
-            )
-            stage.fit(X, train.Y, **judged)
-            if number + 1 < len(stages):
-                X, held = stage.transform(X), None if held is None else stage.transform(held)
-            self.stages_.append(stage)
+        self.stages_ = fit_stages(self._new_stages(describer, weight, len(train.X)), train, validation)
         return self
 
     def describer(self, classes: Classes) -> Describer:
-        """What will turn images into graphs, with the options of this segmenter, before it has learnt anything."""
+        """What will turn images into graphs, before it has learnt anything.
+
+        Parameters
+        ----------
+        classes : Classes
+            What the labels mean.
+
+        Returns
+        -------
+        Describer
+            With the options of this segmenter.
+        """
         settings = self.features
         if isinstance(settings, str):
             seed = 0 if self.random_state is None else self.random_state
@@ -241,11 +261,33 @@ class Segmenter(BaseEstimator):
         return list(each_on_all_cores(self._proba_of, to_pictures(images, split)))
 
     def confidence(self, image: Picture) -> NDArray[np.float32]:
-        """Confidence (H, W), 0 to 1, in the predicted label of every pixel of one image; see `predict_proba`."""
+        """Confidence in the predicted label of every pixel of one image; see `predict_proba`.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or path
+            The picture, or its file.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            From 0 to 1.
+        """
         return self.predict_with_confidence(image)[1]
 
     def predict_with_confidence(self, image: Picture) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """What `predict_one` and `confidence` say of an image, which is described once for both."""
+        """What `predict_one` and `confidence` say of an image, which is described once for both.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or path
+            The picture, or its file.
+
+        Returns
+        -------
+        labels, confidence : ndarray of shape (H, W)
+            Labels, and from 0 to 1 how sure they are.
+        """
         described, graph = self._describe(image)
         potentials = self._potentials(graph)
         labels = self.stages_[-1].decode(potentials)
@@ -258,26 +300,62 @@ class Segmenter(BaseEstimator):
         Parameters
         ----------
         dataset : ImageFolder, or sequence of samples or of (image, labels)
-        split : str
+            As in `fit`, of the same classes.
+        split : str, default="test"
             Which part of an `ImageFolder` to score; `neuralfactors.segmentation.evaluate` tells more.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
         """
         samples, classes = to_samples(dataset, split, self.class_names)
         self.check_classes(classes, "the dataset")
         return self.score_graphs(self.describer_.describe(samples)).pixel_accuracy
 
     def score_graphs(self, graphs: LabelledGraphs) -> Scores:
-        """Figures of `predict` over all labelled pixels of images that `describer_` has described."""
+        """Figures of `predict` over all labelled pixels of described images.
+
+        Parameters
+        ----------
+        graphs : LabelledGraphs
+            From `describer_`.
+
+        Returns
+        -------
+        Scores
+            Of all pixels together.
+        """
         predicted = each_on_all_cores(self.label_graph, graphs.X)
         counts = [t.confusion(y, len(self.class_names)) for t, y in zip(graphs.truth, predicted, strict=True)]
         return Scores(np.sum(counts, axis=0))
 
     def check_classes(self, classes: Classes, whose: str) -> None:
-        """Refuse `classes` other than those of the model."""
+        """Refuse classes other than those of the model.
+
+        Parameters
+        ----------
+        classes : Classes
+            Those of some data.
+        whose : str
+            What the error calls the data.
+        """
         if classes.names != self.class_names:
             raise ValueError(f"{whose} has the classes {classes.names}, but the model knows {self.class_names}")
 
     def explain(self, image: Picture) -> Explanation:
-        """Label maps by the unary factors alone, by the interaction factors alone, and by both."""
+        """Label maps by the unary factors alone, by the interaction factors alone, and by both.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or path
+            The picture, or its file.
+
+        Returns
+        -------
+        Explanation
+            The three maps; `picture` shows them side by side.
+        """
         picture = read_picture(image)
         described, graph = self._describe(picture)
         found = self.explain_graph(graph)
@@ -285,11 +363,33 @@ class Segmenter(BaseEstimator):
         return Explanation(**maps, image=picture, palette=self.describer_.classes.palette)
 
     def label_graph(self, graph: Graph) -> NDArray[np.int64]:
-        """Labels (V,) of the nodes of a described graph."""
+        """Labels of the nodes of a described graph.
+
+        Parameters
+        ----------
+        graph : Graph
+            From `describer_`.
+
+        Returns
+        -------
+        ndarray of shape (V,)
+            A label per region.
+        """
         return self.stages_[-1].decode(self._potentials(graph))
 
     def explain_graph(self, graph: Graph) -> Prediction:
-        """All that the model says of a described graph, from one pass of its networks."""
+        """All that the model says of a described graph, from one pass of its networks.
+
+        Parameters
+        ----------
+        graph : Graph
+            From `describer_`.
+
+        Returns
+        -------
+        Prediction
+            Labels by parts of the model, and its mean interaction.
+        """
         potentials = self._potentials(graph)
         unary, interaction, edges = as_arrays(potentials)
         alone = solve(np.zeros_like(unary), interaction, edges).labels
@@ -304,12 +404,24 @@ class Segmenter(BaseEstimator):
         return self.describer_.classes.names
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything that prediction needs into the folder `path`, in one step; no code, no pickle."""
+        """Write everything that prediction needs, in one step; no code, no pickle.
+
+        Parameters
+        ----------
+        path : path
+            The folder, made if need be.
+        """
         check_is_fitted(self, "stages_")
         save_parts(path, self.describer_, self.stages_)
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
-        """Write the estimators only; they go with the features that `describer_` saves elsewhere."""
+        """Write the estimators only; they go with the features that `describer_` saves elsewhere.
+
+        Parameters
+        ----------
+        path : path
+            The folder, made if need be.
+        """
         check_is_fitted(self, "stages_")
         save_parts(path, self.describer_, self.stages_, with_features=False)
 
@@ -317,11 +429,23 @@ class Segmenter(BaseEstimator):
     def load(
         cls, path: str | os.PathLike[str], *, features: str | os.PathLike[str] | None = None, **options: Any
     ) -> Self:
-        """The segmenter that `save` wrote; `options` are parameters such as `cache`, `n_jobs` and `backbone`.
+        """The segmenter that `save` wrote.
 
-        Options that the segmenter does not have go to its estimator: modules and functions given to that, such as
-        `unary` and `interaction`, are not in the file and must be given again, as must a `backbone`. `features` is the
-        folder of words and scaling where that is not in `path`.
+        Parameters
+        ----------
+        path : path
+            The folder.
+        features : path, default=None
+            Folder of words and scaling where that is not in `path`.
+        **options
+            Parameters such as `cache`, `n_jobs` and `backbone`. Those that the segmenter does not have go to its
+            estimator: modules and functions given to that, such as `unary` and `interaction`, are not in the file and
+            must be given again, as must a `backbone`.
+
+        Returns
+        -------
+        Segmenter
+            Fitted.
         """
         segmenter = cls(**{name: options.pop(name) for name in cls._get_param_names() if name in options})
         segmenter.describer_, segmenter.stages_ = load_parts(path, features, segmenter._builder_options(), options)
@@ -331,23 +455,9 @@ class Segmenter(BaseEstimator):
     def _new_stages(
         self, describer: Describer, class_weight: NDArray[np.float64] | None, n_images: int
     ) -> list[StructuredEstimator]:
-        if self.estimator is None:
-            cnn = describer.builder.settings.uses_cnn
-            model = StructuralSVM().set_params(**default_parameters(n_images, WITH_CNN if cnn else {}, cnn=cnn))
-        else:
-            model = clone(self.estimator)
-        stages = [step for _, step in getattr(model, "steps", [("model", model)])]  # those of a Pipeline
-        if len(stages) > 2 or not all(isinstance(stage, StructuredEstimator) for stage in stages):
-            raise ValueError(f"estimator must be one of neuralfactors, or a Pipeline of two of them, got {model!r}")
-        for stage in stages:
-            known = stage.get_params()
-            common: dict[str, Any] = {"n_labels": describer.n_labels, "verbose": self.verbose}
-            if self.random_state is not None:
-                common["random_state"] = self.random_state
-            if known.get("class_weight") is None:
-                common["class_weight"] = class_weight
-            stage.set_params(**{name: value for name, value in common.items() if name in known})
-        return stages
+        common = {"n_labels": describer.n_labels, "verbose": self.verbose, "random_state": self.random_state}
+        cnn = describer.builder.settings.uses_cnn
+        return new_stages(self.estimator, n_images, {**common, "class_weight": class_weight}, cnn=cnn)
 
     def _proba_of(self, image: Picture) -> NDArray[np.float32]:
         described, graph = self._describe(image)
@@ -363,7 +473,22 @@ class Segmenter(BaseEstimator):
         return graph
 
     def potentials(self, graph: Graph) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-        """Unary scores (V, L), interaction scores (E, L, L) and edges (E, 2) of a described graph."""
+        """Scores of a described graph, as `solve` takes them.
+
+        Parameters
+        ----------
+        graph : Graph
+            From `describer_`.
+
+        Returns
+        -------
+        unary : ndarray of shape (V, L)
+            Scores of every label of every region.
+        interaction : ndarray of shape (E, L, L)
+            Scores of every pair of labels of neighbouring regions.
+        edges : ndarray of shape (E, 2)
+            The neighbours.
+        """
         return as_arrays(self._potentials(graph))
 
     def _potentials(self, graph: Graph) -> Potentials:

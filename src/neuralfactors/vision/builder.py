@@ -48,14 +48,26 @@ class FeatureBuilder:
 
     Parameters
     ----------
-    settings : FeatureSettings
-    backbone : torch module
+    settings : FeatureSettings, default=None
+        What to compute; None: `FeatureSettings()`.
+    backbone : torch module, default=None
         A network of one's own for CNN features, from images (1, 3, H, W), 0 to 1, to a list of feature maps, finest
         first; None: the one that the settings name. It is used in evaluation mode.
-    cache : path
+    cache : path, default=None
         Folder that keeps every result under the digest of what it was computed from; None: nothing is kept.
-    n_jobs, dask, progress
-        See `map_items`; `progress` is a bool here.
+    n_jobs : int, default=1
+        Cores to use; −1 is all of them.
+    dask : str, default=None
+        Address of a Dask scheduler that does the work instead.
+    progress : bool, default=False
+        Whether to show progress bars.
+
+    Attributes
+    ----------
+    words_ : dict of str to ndarray or None
+        Words by their use and kind; None before `fit`.
+    n_unkept : int
+        Results that the cache could not take.
 
     Examples
     --------
@@ -85,19 +97,49 @@ class FeatureBuilder:
         self.n_unkept = 0  # results that the cache could not take
 
     def fit(self, images: Sequence[ImageSource]) -> Self:
-        """Learn the words from `images`, which should be those of the training split only.
+        """Learn the words.
 
-        Of more than 500 images, about 500 at equal distances in the sequence are used.
+        Parameters
+        ----------
+        images : sequence of image or of callable that reads one
+            Those of the training split only. Of more than 500, about 500 at equal distances in the sequence are used.
+
+        Returns
+        -------
+        self
+            The builder, ready to transform.
         """
         self._fit(images, self._keys(images))
         return self
 
     def transform(self, image: ImageSource) -> ImageGraph:
-        """The graph of one image."""
+        """The graph of one image.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or callable that reads one
+            The picture.
+
+        Returns
+        -------
+        ImageGraph
+            Its regions as a graph.
+        """
         return self.transform_many([image])[0]
 
     def transform_many(self, images: Sequence[ImageSource]) -> Sequence[ImageGraph]:
-        """The graphs of `images`; with a cache they are read from it one by one and need not fit in memory."""
+        """The graphs of images.
+
+        Parameters
+        ----------
+        images : sequence of image or of callable that reads one
+            The pictures.
+
+        Returns
+        -------
+        sequence of ImageGraph
+            With a cache they are read from it one by one and need not fit in memory.
+        """
         graphs = self.open(images)
         for _ in graphs.first_pass():
             pass
@@ -105,9 +147,19 @@ class FeatureBuilder:
         return graphs
 
     def open(self, images: Sequence[ImageSource], *, learn: bool = False) -> ImageGraphs:
-        """The graphs of `images` before they are computed, which their `first_pass` does.
+        """The graphs of images before they are computed, which their `first_pass` does.
 
-        With `learn`, the words are learnt from them first; what that takes of an image is not done again.
+        Parameters
+        ----------
+        images : sequence of image or of callable that reads one
+            The pictures.
+        learn : bool, default=False
+            Whether to learn the words from them first; what that takes of an image is not done again.
+
+        Returns
+        -------
+        ImageGraphs
+            A sequence of ImageGraph.
         """
         keys = self._keys(images)
         drafts = self._fit(images, keys, room=DRAFT_MEMORY) if learn else {}
@@ -158,14 +210,37 @@ class FeatureBuilder:
         return [] if self.cache is None else [image_key(source) for source in images]
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """What a file needs to hold: the settings, for JSON, and the words; not a backbone of one's own."""
+        """What a file needs to hold; not a backbone of one's own.
+
+        Returns
+        -------
+        settings : dict
+            For JSON.
+        words : dict of str to ndarray
+            What was learnt.
+        """
         return self.settings.to_dict(), dict(self._words())
 
     @classmethod
     def from_state(
         cls, settings: Mapping[str, Any], words: Mapping[str, NDArray[np.float32]], **options: Unpack[BuilderOptions]
     ) -> Self:
-        """The builder that `state` came from; `options` are those of the constructor."""
+        """The builder that `state` came from.
+
+        Parameters
+        ----------
+        settings : mapping
+            As `state` returns them.
+        words : mapping of str to ndarray
+            As `state` returns them.
+        **options
+            Those of the constructor.
+
+        Returns
+        -------
+        FeatureBuilder
+            Ready to transform.
+        """
         builder = cls(FeatureSettings(**{"softness": 0.0, **settings}), **options)  # files may be older than softness
         builder.words_ = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in words.items()}
         return builder

@@ -40,7 +40,23 @@ def _medians_of_rows(regions: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def region_edges(regions: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Pairs (E, 2) of regions that share a side of a pixel, each once, i < j, in lexicographic order."""
+    """Pairs of regions that share a side of a pixel.
+
+    Parameters
+    ----------
+    regions : int32 array of shape (H, W)
+        Region of each pixel, numbered from 0.
+
+    Returns
+    -------
+    ndarray of shape (E, 2)
+        Each pair once, i < j, in lexicographic order.
+
+    Examples
+    --------
+    >>> region_edges(np.array([[0, 0, 1], [2, 2, 1]], dtype=np.int32)).tolist()
+    [[0, 1], [0, 2], [1, 2]]
+    """
     beside = [(regions[:, :-1], regions[:, 1:]), (regions[:-1], regions[1:])]
     ends = [(a[a != b], b[a != b]) for a, b in beside]
     first = np.concatenate([a for a, _ in ends]).astype(np.int64)
@@ -60,9 +76,19 @@ def edge_geometry(edges: NDArray[np.int64], centres: NDArray[np.number], spacing
 
 
 def majority_labels(regions: NDArray[np.int32], labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """Label (V,) that most pixels of each region have in `labels` (H, W); −1, void, counts as a label of its own.
+    """Label that most pixels of each region have.
 
-    Where several are equally frequent, the lowest wins, void last.
+    Parameters
+    ----------
+    regions : int32 array of shape (H, W)
+        Region of each pixel.
+    labels : int array of shape (H, W)
+        Label of each pixel; −1, void, counts as a label of its own.
+
+    Returns
+    -------
+    ndarray of shape (V,)
+        Where several are equally frequent, the lowest wins, void last.
     """
     return majority(label_counts(regions, labels))
 
@@ -87,7 +113,25 @@ def majority(counts: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def paint(regions: NDArray[np.int32], values: NDArray[Scalar]) -> NDArray[Scalar]:
-    """Image (H, W, ...) in which every pixel has the value (V, ...) of its region."""
+    """Image in which every pixel has the value of its region.
+
+    Parameters
+    ----------
+    regions : int32 array of shape (H, W)
+        Region of each pixel.
+    values : ndarray of shape (V, ...)
+        A value, or an array of them, per region.
+
+    Returns
+    -------
+    ndarray of shape (H, W, ...)
+        Of the type of `values`.
+
+    Examples
+    --------
+    >>> paint(np.array([[0, 0, 1]], dtype=np.int32), np.array([5, 7])).tolist()
+    [[5, 5, 7]]
+    """
     n_regions = int(regions.max()) + 1
     if len(values) != n_regions:
         raise ValueError(f"values needs one entry per region: expected {n_regions}, got {len(values)}")

@@ -17,17 +17,23 @@ SMALLEST, LARGEST = 0.5, 3.0  # bounds of a region's area, in mean areas: a smal
 def find_regions(
     image: Image, n_regions: int = 300, *, compactness: float = 30.0, min_area: float = 0.0
 ) -> NDArray[np.int32]:
-    """Regions (H, W) of `image`, about `n_regions` of them, connected and numbered by their centres from top to bottom.
+    """Regions of an image: connected superpixels, numbered by their centres from top to bottom.
 
     Parameters
     ----------
     image : uint8 array of shape (H, W, 3)
-    n_regions : int
+        The picture.
+    n_regions : int, default=300
         How many to ask for. At the default compactness, 90 to 100 % of that come out.
-    compactness : float
+    compactness : float, default=30.0
         Weight of position against colour; more makes regions squarer and their number steadier.
-    min_area : float
+    min_area : float, default=0.0
         Regions smaller than this share of H W / `n_regions` are merged into the neighbour most like them in colour.
+
+    Returns
+    -------
+    ndarray of shape (H, W)
+        int32, region of each pixel.
     """
     image = check_image(image)
     regions = slic(image, n_regions, compactness=compactness)

@@ -54,33 +54,44 @@ class FeatureSettings:
 
     Parameters
     ----------
-    features : "bow", "cnn" or "bow+cnn"
+    features : "bow", "cnn" or "bow+cnn", default="bow"
         What describes a region: bags of words, averages of a network's feature maps, or both.
-    n_regions : int
+    n_regions : int, default=0
         Regions of an image. 0: 300 for bags of words; 1000 with CNN features, which can be had of finer regions.
-    compactness, min_area
+    compactness : float, default=30.0
         See `find_regions`.
-    stride, radius : int
-        Lattice and size of the DAISY descriptors, in pixels.
-    node_words, edge_words : (int, int)
-        Numbers of gradient and of colour words, for nodes and for each end of an edge.
-    softness : float
+    min_area : float, default=0.0
+        See `find_regions`.
+    stride : int, default=4
+        Distance between the DAISY descriptors, in pixels.
+    radius : int, default=8
+        Their size, in pixels.
+    node_words : tuple of (int, int), default=(60, 30)
+        Numbers of gradient and of colour words for nodes.
+    edge_words : tuple of (int, int), default=(10, 5)
+        Those for each end of an edge.
+    softness : float, default=None
         How far from a word a descriptor still counts for it, in distances between neighbouring words; 0: only the
         nearest word counts. None: 0.5, by which int+nrl gains a point on MSRC-21 and KITTI; 0 with CNN features.
-    root : bool
+    root : bool, default=True
         Whether a histogram holds the square roots of the words' shares, which tell rare words apart better: logistic
         regression on MSRC-21 gains four points by it.
-    position : bool
+    position : bool, default=False
         Whether a node's features end with the median row and column of its region, 0 to 1. The geometry of edges then
         goes by medians too.
-    backbone : str
+    backbone : str, default="efficientnet-lite2"
         The network of CNN features, see `load_backbone`.
-    cnn : CNNSettings
+    cnn : CNNSettings, default=CNNSettings()
         What becomes of its feature maps; a mapping of the same options will do.
-    max_side : int
+    max_side : int, default=1024
         Larger images are reduced to this before anything else; the labels are painted at full size again.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the clustering into words; a generator is asked for one at once, which is then kept.
+
+    Examples
+    --------
+    >>> FeatureSettings("cnn").n_regions, FeatureSettings.fine().features
+    (1000, 'bow+cnn')
     """
 
     features: str = "bow"
@@ -124,7 +135,18 @@ class FeatureSettings:
 
     @classmethod
     def fine(cls, **changes: Any) -> FeatureSettings:
-        """The paper's second setting: 1000 regions, small ones merged, position, bags of words and CNN features."""
+        """The paper's second setting: 1000 regions, small ones merged, position, bags of words and CNN features.
+
+        Parameters
+        ----------
+        **changes
+            Options in place of these, or beside them.
+
+        Returns
+        -------
+        FeatureSettings
+            The setting.
+        """
         second: dict[str, Any] = {
             "features": "bow+cnn",
             "n_regions": CNN_REGIONS,
@@ -155,5 +177,11 @@ class FeatureSettings:
         return {name: value for name, value in self.to_dict().items() if name not in unused}
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as JSON can hold them; ``FeatureSettings(**settings.to_dict())`` is the way back."""
+        """The options as JSON can hold them.
+
+        Returns
+        -------
+        dict
+            ``FeatureSettings(**settings.to_dict())`` is the way back.
+        """
         return dataclasses.asdict(self)
