@@ -22,7 +22,8 @@ import torch
 from instances import planar_graph
 from reference import alpha_expansion
 
-from neuralfactors.factors import Factor, FactorModel
+from neuralfactors.factor_model import FactorModel
+from neuralfactors.factors import Factor
 from neuralfactors.graph import Graph
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.decode import Decoded, Decoder

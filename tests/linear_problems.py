@@ -4,7 +4,8 @@ import numpy as np
 import torch
 from oracles import labelings
 
-from neuralfactors.factors import FactorModel, Network
+from neuralfactors.factor_model import FactorModel
+from neuralfactors.factors import Network
 from neuralfactors.graph import Graph
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.linear import LinearProblem

@@ -5,7 +5,8 @@ import torch
 from torch import nn
 
 from neuralfactors import factors
-from neuralfactors.factors import Factor, FactorModel
+from neuralfactors.factor_model import FactorModel
+from neuralfactors.factors import Factor
 from neuralfactors.graph import Graph
 from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.layers import ACTIVATIONS, Dropout, Workspace, fast_tanh_

@@ -16,10 +16,11 @@ ROOMS = ("", ".datasets", ".estimators", ".inference", ".learning", ".metrics", 
 
 
 def public_names() -> dict[str, object]:
-    """Everything that the public rooms list, by where it is defined."""
+    """Functions and classes that the public rooms list, by where they are defined; a protocol cannot be made."""
     rooms = [importlib.import_module(f"neuralfactors{room}") for room in ROOMS]
     found = [getattr(room, name) for room in rooms for name in room.__all__]
-    return {f"{each.__module__}.{each.__qualname__}": each for each in found if hasattr(each, "__qualname__")}
+    ours = [each for each in found if hasattr(each, "__qualname__") and not getattr(each, "_is_protocol", False)]
+    return {f"{each.__module__}.{each.__qualname__}": each for each in ours}
 
 
 def members(name: str, thing: object) -> Iterator[str]:
@@ -39,7 +40,9 @@ def wrong_defaults(name: str) -> Iterator[tuple[str, str]]:
     for parameter, (kind, _) in found.doc_all_parameters.items():
         default = known[parameter].default if parameter in known else inspect.Parameter.empty
         told = kind.partition("default=")[2]
-        if default is not inspect.Parameter.empty and told != repr(default) and _value(told) != default:
+        if default is inspect.Parameter.empty or (told and repr(default) == "<factory>"):
+            continue
+        if told != repr(default) and _value(told) != default:
             yield "default", f'Parameter "{parameter}" has the default {default!r}, but the docstring says "{kind}"'
 
 

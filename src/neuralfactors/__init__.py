@@ -15,7 +15,8 @@ if TYPE_CHECKING:
         StructuredPerceptron,
         UnaryClassifier,
     )
-    from neuralfactors.factors import Factor, FactorModel, Network
+    from neuralfactors.factor_model import FactorModel
+    from neuralfactors.factors import Factor, Network
     from neuralfactors.graph import Graph
     from neuralfactors.graph_batch import GraphBatch
     from neuralfactors.inference import solve, solve_batch
@@ -49,7 +50,7 @@ _HOMES = {
     "CuttingPlaneSVM": "estimators",
     "Decoder": "learning",
     "Factor": "factors",
-    "FactorModel": "factors",
+    "FactorModel": "factor_model",
     "FrankWolfeSVM": "estimators",
     "Graph": "graph",
     "GraphBatch": "graph_batch",

@@ -14,9 +14,7 @@ from itertools import product
 from typing import Any
 
 from neuralfactors.extras import needs
-from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.layers import Workspace, activate, draw_masks, join_ones, joined, make_hidden, stages
-from neuralfactors.potentials import Potentials
 
 with needs(__name__, "learn"):
     import torch
@@ -25,13 +23,6 @@ with needs(__name__, "learn"):
     from torch.nn import functional
 
 FORWARD_ROWS = 512  # at a time without gradient, so that what lies between the layers stays in the processor's cache
-
-# Activations that treat every number by itself and take no chances.
-ELEMENTWISE = (
-    nn.CELU, nn.ELU, nn.GELU, nn.Hardshrink, nn.Hardsigmoid, nn.Hardswish, nn.Hardtanh, nn.Identity, nn.LeakyReLU,
-    nn.LogSigmoid, nn.Mish, nn.PReLU, nn.ReLU, nn.ReLU6, nn.SELU, nn.SiLU, nn.Sigmoid, nn.Softplus, nn.Softshrink,
-    nn.Softsign, nn.Tanh, nn.Tanhshrink, nn.Threshold,
-)  # fmt: skip
 
 
 @dataclass(eq=False, repr=False)
@@ -246,136 +237,6 @@ class Factor(nn.Module):
             values = layer.activation(layer.linear(values))
             values = values * (mask * layer.scale).to(values.dtype)
         return values
-
-
-class FactorModel(nn.Module):
-    """A unary and an interaction factor applied to a batch: GraphBatch in, Potentials out.
-
-    Training is faster where both are `Factor`, or made of torch's linear layers and activations only: what is not known
-    to compute every row by itself goes through autograd as a whole.
-
-    Parameters
-    ----------
-    unary : nn.Module
-        Node features (V, D) in, (V, L) out; a `Factor` of order 1, or any module of that shape.
-    interaction : nn.Module or None
-        Edge features (E, K) in, (E, L^Q) out; a `Factor` of order Q, or any module of that shape. None: zeros.
-    n_labels : int
-        Number of labels, L.
-
-    Examples
-    --------
-    >>> from neuralfactors.graph import Graph
-    >>> model = FactorModel(Factor(1, 3), Factor(2, 3, order=2), n_labels=3)
-    >>> batch = GraphBatch.from_graphs([Graph([[0.0], [1.0]], [[0, 1]], [[0.5, 0.5]])])
-    >>> model(batch).interaction.shape
-    torch.Size([1, 3, 3])
-    """
-
-    def __init__(self, unary: nn.Module, interaction: nn.Module | None, n_labels: int) -> None:
-        super().__init__()
-        self.unary = unary
-        self.interaction = interaction
-        self.n_labels = n_labels
-
-    def forward(self, batch: GraphBatch, workspace: Workspace | None = None) -> Potentials:
-        """Potentials of a batch.
-
-        Parameters
-        ----------
-        batch : GraphBatch
-            Graphs with the features that the factors expect.
-        workspace : Workspace, default=None
-            None: the potentials are differentiable. Else they are not, and hold until the workspace is used again.
-
-        Returns
-        -------
-        Potentials
-            With the edges and pointers of the batch.
-
-        Raises
-        ------
-        ValueError
-            If a module gives values of another shape than it should.
-        """
-        unary = self._values("unary", batch.node_features, workspace)
-        self._check(unary, (batch.n_nodes, self.n_labels), "unary")
-        order = batch.edges.shape[1]
-        if self.interaction is None or not batch.n_edges:
-            interaction = unary.new_zeros((batch.n_edges,) + (self.n_labels,) * order)
-        else:
-            interaction = self._values("interaction", batch.edge_features, workspace)
-            self._check(interaction, (batch.n_edges, self.n_labels**order), "interaction")
-            interaction = interaction.view((batch.n_edges,) + (self.n_labels,) * order)
-        return Potentials(unary, interaction, batch.edges, batch.node_ptr, batch.edge_ptr)
-
-    def _values(self, part: str, features: Tensor, workspace: Workspace | None) -> Tensor:
-        factor = getattr(self, part)
-        if workspace is not None and isinstance(factor, Factor):
-            return factor.evaluate(features, workspace, part)
-        values: Tensor = factor(features)
-        return values
-
-    def backward_contrast(
-        self, part: str, features: Tensor, rows: Tensor, plus: Tensor, minus: Tensor, workspace: Workspace | None = None
-    ) -> None:
-        """Add ∇ Σₙ (output plus[n] − output minus[n]) over some rows to the gradients of one factor.
-
-        Dropout drops what it dropped in the last pass over all of `features` with this `workspace`.
-
-        Parameters
-        ----------
-        part : str
-            "unary" or "interaction".
-        features : Tensor of shape (N, D)
-            Features of all nodes or edges of a batch.
-        rows : Tensor of shape (R,)
-            The rows that take part.
-        plus, minus : Tensor of shape (N,)
-            int64, the outputs to raise and to lower in every row.
-        workspace : Workspace, default=None
-            That of the last `forward`.
-        """
-        factor = getattr(self, part)
-        features, plus, minus = features[rows], plus[rows], minus[rows]
-        if isinstance(factor, Factor):
-            masks = [] if workspace is None else workspace.masks.get(part, [])
-            factor.backward_contrast(features, plus, minus, [mask[rows] for mask in masks])
-            return
-        values: Tensor = factor(features)
-        if values.requires_grad:  # a module given in place of a factor may have nothing to learn
-            torch.autograd.backward((values.gather(1, plus[:, None]) - values.gather(1, minus[:, None])).sum())
-
-    @property
-    def rowwise(self) -> bool:
-        """Whether rows are known not to meet, nor chance to divide them: some may then be computed without the others.
-
-        A module of unknown type may do anything in its `forward`, so that only torch's own layers are trusted.
-        """
-        return all(_is_rowwise(factor) for factor in (self.unary, self.interaction) if factor is not None)
-
-    @staticmethod
-    def _check(values: Tensor, expected: tuple[int, int], name: str) -> None:
-        if values.shape != expected:
-            raise ValueError(f"the {name} factor must give values of shape {expected}, got {tuple(values.shape)}")
-
-
-def _is_rowwise(factor: nn.Module) -> bool:
-    if type(factor) is not Factor:
-        return all(_is_known(module) for module in factor.modules())
-    # What dropout has dropped here is known; see `evaluate`. An activation may have been given by the user.
-    layers = stages(factor.hidden)
-    activations = [layer.activation for layer in layers]
-    known = all(map(_is_known, [factor, *activations, *(layer.linear for layer in layers)]))
-    return known and all(type(activation) in ELEMENTWISE for activation in activations)
-
-
-def _is_known(module: nn.Module) -> bool:
-    if module._forward_hooks or module._forward_pre_hooks:
-        return False
-    if type(module) is nn.LayerNorm:
-        return len(module.normalized_shape) == 1  # with two, its means are over rows as well
-    return type(module) in (Factor, nn.Sequential, nn.Linear, *ELEMENTWISE)
 
 
 def _gradient(parameter: Tensor) -> Tensor:

@@ -13,12 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neuralfactors.extras import needs
+from neuralfactors.graph_checks import as_numpy, check_edges, check_features, check_node_weight
 from neuralfactors.labels import VOID
-
-with needs(__name__, "learn"):
-    import torch
-    from torch import Tensor
 
 
 class Counted:
@@ -81,15 +77,15 @@ class Graph(Counted):
         *,
         order: int = 2,
     ) -> None:
-        nodes = _float_array(node_features, "node_features", ndim=2)
-        ends = _edges(edges, len(nodes), order)
+        nodes = check_features(node_features, "node_features", ndim=2)
+        ends = check_edges(edges, len(nodes), order)
         if edge_features is None:
             features = np.zeros((len(ends), 0), dtype=nodes.dtype)
         else:
-            features = _float_array(edge_features, "edge_features", ndim=2)
+            features = check_features(edge_features, "edge_features", ndim=2)
         if len(features) != len(ends):
             raise ValueError(f"edge_features needs one row per edge: expected {len(ends)} rows, got {len(features)}")
-        weight = None if node_weight is None else _node_weight(node_weight, len(nodes))
+        weight = None if node_weight is None else check_node_weight(node_weight, len(nodes))
         self._fill(nodes, ends, features, weight)
 
     @classmethod
@@ -230,18 +226,18 @@ class Graph(Counted):
         y : ndarray of shape (V,) or None
             Labels, None where `data` has no `y`.
         """
-        ends = _as_numpy(data.edge_index, "edge_index")
+        ends = as_numpy(data.edge_index, "edge_index")
         if ends.ndim != 2 or ends.shape[0] != 2:
             raise ValueError(f"edge_index must have shape (2, E), got {ends.shape}")
         edges = np.ascontiguousarray(ends.T)
         attributes = getattr(data, "edge_attr", None)
-        features = None if attributes is None else _as_numpy(attributes, "edge_attr").reshape(len(edges), -1)
+        features = None if attributes is None else as_numpy(attributes, "edge_attr").reshape(len(edges), -1)
         pairs = {(int(i), int(j)) for i, j in edges}
         if edges.size and all((j, i) in pairs for i, j in pairs):
             keep = edges[:, 0] <= edges[:, 1]
             edges, features = edges[keep], None if features is None else features[keep]
         y = getattr(data, "y", None)
-        return cls(_as_numpy(data.x, "x"), edges, features), None if y is None else _as_numpy(y, "y").astype(np.int64)
+        return cls(as_numpy(data.x, "x"), edges, features), None if y is None else as_numpy(y, "y").astype(np.int64)
 
 
 def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
@@ -314,77 +310,7 @@ def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int6
     return labels
 
 
-def _float_array(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floating[Any]]:
-    array = _as_numpy(values, name)
-    if array.ndim != ndim:
-        raise ValueError(f"{name} must have {ndim} dimensions, got shape {array.shape}")
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float32)
-    if not np.isfinite(array).all():
-        place = tuple(int(k) for k in np.argwhere(~np.isfinite(array))[0])
-        raise ValueError(f"{name} must be finite, got {array[place]} at {place}")
-    return np.ascontiguousarray(array)
-
-
-def _edges(values: ArrayLike | None, n_nodes: int, order: int) -> NDArray[np.int64]:
-    if not isinstance(order, (int, np.integer)) or order < 2:
-        raise ValueError(f"order must be an integer ≥ 2, got {order!r}")
-    edges = _as_numpy([] if values is None else values, "edges")
-    if edges.size == 0 and edges.ndim < 2:
-        edges = np.zeros((0, order), dtype=np.int64)
-    if edges.ndim != 2 or edges.shape[1] != order:
-        raise ValueError(f"edges must have shape (E, {order}), got {edges.shape}{_advice(edges.shape, order)}")
-    if edges.size and edges.dtype.kind not in "iu":
-        raise ValueError(f"edges must hold integers, got dtype {edges.dtype}")
-    edges = np.ascontiguousarray(edges, dtype=np.int64)
-    if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
-        row = int(np.argwhere((edges < 0) | (edges >= n_nodes))[0, 0])
-        raise ValueError(
-            f"edges must hold node numbers from 0 to {n_nodes - 1}, got {edges[row].tolist()} at row {row}"
-        )
-    if order > 2:  # a table of higher order has one axis a node; an edge from a node to itself is welcome
-        twice = (np.diff(np.sort(edges, axis=1), axis=1) == 0).any(axis=1)
-        if twice.any():
-            row = int(twice.argmax())
-            raise ValueError(f"edges of order {order} join distinct nodes, got {edges[row].tolist()} at row {row}")
-    return edges
-
-
-def _advice(shape: tuple[int, ...], order: int) -> str:
-    if len(shape) != 2:
-        return ""
-    advice = ["transpose them"] if shape[0] == order else []
-    advice += [f"pass order={shape[1]} if {shape[1]} nodes meet in an interaction"] if shape[1] > 1 else []
-    return ": " + ", or ".join(advice) if advice else ""
-
-
-def _node_weight(values: ArrayLike, n_nodes: int) -> NDArray[np.floating[Any]]:
-    weight = _float_array(values, "node_weight", ndim=1)
-    if weight.shape != (n_nodes,):
-        raise ValueError(f"node_weight needs one entry per node: expected shape ({n_nodes},), got {weight.shape}")
-    if weight.size and weight.min() < 0:
-        raise ValueError(f"node_weight must not be negative, got {weight.min()} at node {weight.argmin()}")
-    return weight
-
-
-def _as_numpy(values: Any, name: str) -> NDArray[Any]:
-    if isinstance(values, Tensor):
-        if values.requires_grad:
-            raise ValueError(
-                f"{name} requires grad, but a Graph holds data and would cut it off from what made it: put the network "
-                "into the model (StructuralSVM(unary=...)), make Potentials from its output, or pass it detached"
-            )
-        values = values.cpu()
-        values = values.float() if values.dtype == torch.bfloat16 else values  # numpy has no bfloat16
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} must be an array, but its rows differ in length") from error
-
-
 def _attribute(data: dict[str, Any], name: str, where: str) -> Any:
     if name not in data:
         raise ValueError(f"{where} has no attribute {name!r}; it has {sorted(map(str, data))}")
-    return np.atleast_1d(_as_numpy(data[name], name))
+    return np.atleast_1d(as_numpy(data[name], name))

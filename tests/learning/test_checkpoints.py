@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from neuralfactors.datasets.chains import make_chains
-from neuralfactors.factors import FactorModel, Network
+from neuralfactors.factor_model import FactorModel
+from neuralfactors.factors import Network
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.descent import Descent

@@ -8,7 +8,8 @@ import torch
 from oracles import graphs_of, hinge
 
 from neuralfactors.datasets.chains import make_chains
-from neuralfactors.factors import FactorModel, Network
+from neuralfactors.factor_model import FactorModel
+from neuralfactors.factors import Network
 from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.decode import Decoder

@@ -5,7 +5,8 @@ import pytest
 import torch
 from torch import nn
 
-from neuralfactors.factors import Factor, FactorModel
+from neuralfactors.factor_model import FactorModel
+from neuralfactors.factors import Factor
 from neuralfactors.graph import Graph
 from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning.decode import Decoder

@@ -5,7 +5,7 @@ from work import counting
 
 from neuralfactors.datasets import SCENE_CLASSES, make_scenes
 from neuralfactors.estimators import UnaryClassifier
-from neuralfactors.factors import FactorModel
+from neuralfactors.factor_model import FactorModel
 from neuralfactors.inference import kernel
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Segmenter, evaluate

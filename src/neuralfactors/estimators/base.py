@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from neuralfactors.estimators.files import from_document, to_document, to_json
 from neuralfactors.estimators.parts import Composed
-from neuralfactors.factors import FactorModel, Network
+from neuralfactors.factor_model import FactorModel
+from neuralfactors.factors import Network
 from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph, check_agreement, check_labels
 from neuralfactors.graph_batch import GraphBatch

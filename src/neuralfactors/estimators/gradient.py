@@ -16,7 +16,8 @@ from neuralfactors.estimators.base import Described, StructuredEstimator, has_ed
 from neuralfactors.estimators.checkpoint import Checkpoint, find_checkpoint, fingerprint
 from neuralfactors.estimators.parts import Parts, or_default
 from neuralfactors.estimators.validation import Labelled, check_validation, hold_out
-from neuralfactors.factors import FactorModel, Network, as_network
+from neuralfactors.factor_model import FactorModel
+from neuralfactors.factors import Network, as_network
 from neuralfactors.graph import Graph
 from neuralfactors.learning.auto import CHOSEN, by_name, resolve
 from neuralfactors.learning.decode import Decoder

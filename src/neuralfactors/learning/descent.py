@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from neuralfactors.factors import FactorModel
+from neuralfactors.factor_model import FactorModel
 from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.layers import Workspace
 from neuralfactors.learning.decode import Decoder

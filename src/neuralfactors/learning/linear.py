@@ -14,7 +14,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from neuralfactors.factors import Factor, FactorModel
+from neuralfactors.factor_model import FactorModel
+from neuralfactors.factors import Factor
 from neuralfactors.learning.decode import Decoder, make_problem
 from neuralfactors.learning.losses import violation
 from neuralfactors.learning.samples import Samples

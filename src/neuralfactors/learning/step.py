@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from neuralfactors.factors import FactorModel
+from neuralfactors.factor_model import FactorModel
 from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.layers import Workspace
 from neuralfactors.learning.decode import Decoder
