@@ -1,8 +1,11 @@
-"""The examples in docstrings and in the README do what they show."""
+"""The examples in docstrings and in the README do what they show; glossary and list of names tell of what is there."""
 
+import dataclasses
 import doctest
 import importlib
+import importlib.util
 import pkgutil
+import re
 from pathlib import Path
 
 import pytest
@@ -22,3 +25,45 @@ def test_readme():
     results = doctest.testfile(str(ROOT / "README.md"), module_relative=False, encoding="utf-8")
     assert results.attempted > 0
     assert results.failed == 0
+
+
+def find(path):
+    """What a dotted path below the package names: an object, or an attribute that only its instances have."""
+    found = neuralfactors
+    for part in path.split("."):
+        if hasattr(found, part):
+            found = getattr(found, part)
+        elif dataclasses.is_dataclass(found):
+            found = {field.name: field for field in dataclasses.fields(found)}[part]
+        elif isinstance(found, type):
+            found = found.__init__.__annotations__[part]
+        else:
+            found = importlib.import_module(f"{found.__name__}.{part}")
+    return found
+
+
+def glossary_names():
+    rows = (line for line in (ROOT / "docs" / "glossary.md").read_text().splitlines() if line.startswith("| "))
+    return sorted({name for row in rows for name in re.findall("`(.+?)`", row.split(" | ")[1])})
+
+
+@pytest.mark.parametrize("name", glossary_names())
+def test_glossary_names_what_there_is(name):
+    find(name)  # KeyError, AttributeError or ModuleNotFoundError where it is gone
+
+
+def test_glossary_names_every_variant():
+    text = (ROOT / "docs" / "glossary.md").read_text()
+    assert all(find("runs.NAMES")[key].printed in text for key in find("runs.TABLED"))
+
+
+def test_void_is_defined_once():
+    defined = [path for path in (ROOT / "src").rglob("*.py") if re.search("^VOID =", path.read_text(), re.MULTILINE)]
+    assert [path.name for path in defined] == ["labels.py"]
+
+
+def test_list_of_public_names_is_up_to_date():
+    spec = importlib.util.spec_from_file_location("docstrings", ROOT / "tools" / "docstrings.py")
+    tool = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(tool)
+    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == tool.api_page()
