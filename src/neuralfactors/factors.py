@@ -1,7 +1,7 @@
 """Factors: template networks that turn the features of nodes and edges into potentials, linear or neural.
 
 One network scores all nodes, another all edges. A `Network` describes such a factor, a `Factor` is the torch module,
-and a `FactorModel` applies both to a batch. Besides `forward`, for autograd, factors have a quick way to and fro,
+and a `FactorModel` applies both to a batch. Besides `forward`, for autograd, factors have a quick way there and back,
 `evaluate` and `backward_contrast`: a structured loss depends on few of the outputs, so that gradients of all the others
 need not be formed.
 """

@@ -1,4 +1,9 @@
-"""Files that are there as a whole or not at all, and JSON that carries its own digest."""
+"""Files that are there as a whole or not at all, and JSON that carries its own digest.
+
+Models, checkpoints, records of runs, caches and predictions are written by `write_atomically`: a kill at any moment
+leaves the old file or the new one. JSON is read back with its digest; what was altered raises `FileFormatError`, which
+names it.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +30,17 @@ def check_regular(path: Path) -> Path:
 
 
 def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write `data` to `path` so that it is there as a whole or not at all; if `durable`, also after a power cut."""
+    """Write a file so that it is there as a whole or not at all.
+
+    Parameters
+    ----------
+    path : Path
+        The file. What it held before is replaced in one step.
+    data : bytes
+        All that it shall hold.
+    durable : bool, default=True
+        Whether that must be true after a power cut as well, which costs a flush of the disk.
+    """
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -55,7 +55,25 @@ def save_model(folder: str | os.PathLike[str], document: Mapping[str, Any], tens
 
 
 def load_model(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The document and the tensors of the model in `folder`; FileFormatError where they are not whole."""
+    """The document and the tensors of a model.
+
+    Parameters
+    ----------
+    folder : path
+        What `save_model` wrote.
+
+    Returns
+    -------
+    document : dict
+        From the JSON file.
+    tensors : dict of str to Tensor
+        On the CPU.
+
+    Raises
+    ------
+    FileFormatError
+        Where they are truncated, altered or of another version.
+    """
     try:
         return _load_model(Path(folder))
     except FileNotFoundError:
@@ -93,7 +111,25 @@ def save_state(path: str | os.PathLike[str], document: Mapping[str, Any], tensor
 
 
 def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """The document and the tensors of a checkpoint; FileFormatError in one sentence where it is not whole."""
+    """The document and the tensors of a checkpoint.
+
+    Parameters
+    ----------
+    path : path
+        What `save_state` wrote.
+
+    Returns
+    -------
+    document : dict
+        From the header of the file.
+    tensors : dict of str to Tensor
+        On the CPU.
+
+    Raises
+    ------
+    FileFormatError
+        In one sentence, where the file is not whole.
+    """
     path = Path(path)
     data = _read(path)
     tensors = _parse_tensors(data, path)

@@ -1,4 +1,8 @@
-"""Experiments: what the paper's variants are made of, and runs that train them into a folder."""
+"""Experiments: what the paper's variants are made of, and runs that train them into a folder.
+
+The command line calls `train`, `compare`, `tune` and `resume` with a `RunConfig`; each writes a run folder, of which
+`runs` knows the layout. `Means` says how to compute, which changes no result.
+"""
 
 from neuralfactors.extras import needs
 

@@ -21,10 +21,32 @@ logger = logging.getLogger(__name__)
 def compare(
     config: RunConfig, seeds: Sequence[int], out: str | os.PathLike[str], means: Means | None = None, command: str = ""
 ) -> Path:
-    """The folder `out`, after the variants of `config` have been trained and evaluated with every seed.
+    """Train and evaluate the same variants with several seeds, a run folder each.
 
-    A comparison of the same settings that is there already is resumed; more seeds may be asked of it. Where the
-    images have no split `test`, variants are evaluated on `val`; ValueError where they have neither.
+    A comparison of the same settings that is there already is resumed; more seeds may be asked of it.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The run; its own seed is replaced by each of `seeds`.
+    seeds : sequence of int
+        At least one.
+    out : path
+        The folder, made if need be.
+    means : Means, default=None
+        How to compute; None: `Means()`.
+    command : str, default=""
+        The command line, for the record.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    ValueError
+        If the images have neither a split `test` nor `val` to evaluate variants on, or the folder holds another run.
     """
     seeds = tuple(dict.fromkeys(seeds))
     if not seeds:

@@ -63,7 +63,26 @@ def fit_segmenter(
 
 
 def evaluate_row(folder: RunFolder, row: RowFolder, data: str | os.PathLike[str], split: str, means: Means) -> Metrics:
-    """Figures of a finished row on a split of a labelled folder; void classes as in the run."""
+    """Figures of a finished row on a split of a labelled folder.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        The run.
+    row : RowFolder
+        The row in it.
+    data : path
+        An `ImageFolder` of the same classes; void classes are those of the run.
+    split : str
+        Which images.
+    means : Means
+        How to compute.
+
+    Returns
+    -------
+    Metrics
+        Over all labelled pixels.
+    """
     config = folder.run().settings
     holdout = config.splits.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
     splits = replace(config.splits, holdout=holdout)

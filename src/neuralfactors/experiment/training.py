@@ -34,9 +34,23 @@ logger = logging.getLogger(__name__)
 
 
 def train(config: RunConfig, out: str | os.PathLike[str], means: Means | None = None, command: str = "") -> Path:
-    """The run folder `out`, after the variants of `config` have been trained and evaluated into it.
+    """Train and evaluate the variants of a run into its folder; killed at any moment, it can be resumed.
 
-    Killed at any moment, it can be resumed.
+    Parameters
+    ----------
+    config : RunConfig
+        What to do.
+    out : path
+        The run folder, made if need be.
+    means : Means, default=None
+        How to compute; None: `Means()`.
+    command : str, default=""
+        The command line, for the record.
+
+    Returns
+    -------
+    Path
+        The folder.
     """
     folder = RunFolder(Path(out))
     folder.refuse_begun()  # before the work of looking at all images

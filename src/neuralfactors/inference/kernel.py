@@ -18,7 +18,26 @@ def solve_in_kernel(
     n_threads: int = 1,
     callback: Callable[[float, float, float], object] | None = None,
 ) -> BatchResult:
-    """Labellings of all graphs by a method of the kernel."""
+    """Labellings of all graphs by a method of the kernel.
+
+    Parameters
+    ----------
+    problem : Problem
+        Checked already: the kernel trusts its shapes.
+    options : Options
+        Checked already, of any method but "exact".
+    init : ndarray of shape (V,) or None, default=None
+        Labelling to start from.
+    n_threads : int, default=1
+        Graphs solved at the same time.
+    callback : callable or None, default=None
+        As in `solve`, for a problem of one graph.
+
+    Returns
+    -------
+    BatchResult
+        Arrays that were allocated here and filled without the interpreter's lock.
+    """
     n_graphs = len(problem.node_ptr) - 1
     labels = np.zeros(problem.n_nodes, np.int64)
     score, bound = np.zeros(n_graphs), np.zeros(n_graphs)

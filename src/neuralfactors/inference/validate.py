@@ -81,7 +81,27 @@ def check_problem(
     edge_ptr: ArrayLike | None = None,
     factors: Any = (),
 ) -> Problem:
-    """A `Problem` from the caller's arrays, which are not copied if they are C-contiguous and of one float type."""
+    """A `Problem` from the caller's arrays.
+
+    Parameters
+    ----------
+    unary, interaction, edges : array
+        As in `solve`; not copied if they are C-contiguous and of one float type. Integers become float64.
+    node_ptr, edge_ptr : array of shape (G + 1,), default=None
+        As in `solve_batch`; None: one graph.
+    factors : list of (nodes, table), default=()
+        As in `solve_batch`.
+
+    Returns
+    -------
+    Problem
+        Contiguous, of one float type, with shapes that fit each other.
+
+    Raises
+    ------
+    ValueError
+        With one sentence: the argument, what was expected, what came.
+    """
     u, p = _scores(unary, "unary"), _scores(interaction, "interaction")
     if u.ndim != 2 or u.shape[1] == 0:
         raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")

@@ -51,7 +51,22 @@ def auto_learning_rate(optimizer: Any, n_hidden: int, C: float, momentum: float)
 
 
 def resolve(settings: Settings, samples: Samples, known: Mapping[str, Any] | None = None) -> Settings:
-    """The settings with numbers in place of "auto": those that `known` has by name, or what suits the `samples`."""
+    """The settings with numbers in place of "auto".
+
+    Parameters
+    ----------
+    settings : Settings
+        As the user gave them.
+    samples : Samples
+        The training data, to which the numbers are fitted.
+    known : mapping of str to object, default=None
+        Numbers of an earlier run, by the names of `CHOSEN`; they win, so that `partial_fit` keeps to its first choice.
+
+    Returns
+    -------
+    Settings
+        Without any "auto".
+    """
 
     def choose(name: str, value: Any, rule: Callable[..., float], *arguments: Any) -> Any:
         if value != AUTO:

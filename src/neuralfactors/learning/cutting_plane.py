@@ -99,6 +99,24 @@ def n_slack(
 
     The quadratic programme is solved in its dual by exact steps on the block of one sample at a time, until a sweep
     over all samples sees less than a third of the duality gap left in it.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Samples and the weight vector.
+    C : float
+        Weight of the mean hinge.
+    tol : float
+        Stop when the duality gap is at most this share of the objective.
+    max_iter : int
+        Passes of inference over the samples.
+    callbacks : sequence of callable, default=()
+        Each gets the record of every pass; one that returns True ends the run.
+
+    Returns
+    -------
+    ConvexRun
+        The best weights are in the model of `problem`.
     """
     run, sets, rng = ConvexRun(C, tol), WorkingSets(problem, C, with_gram=True), np.random.default_rng(0)
     for _ in range(max_iter):
@@ -208,7 +226,28 @@ def one_slack(
     cache_size: int = 10,
     callbacks: Sequence[Callback] = (),
 ) -> ConvexRun:
-    """Minimise with one slack for all samples; constraints come from the cache while it has one that cuts enough."""
+    """Minimise with one slack for all samples; constraints come from the cache while it has one that cuts enough.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Samples and the weight vector.
+    C : float
+        Weight of the mean hinge.
+    tol : float
+        Stop when the duality gap is at most this share of the objective.
+    max_iter : int
+        Passes of inference over the samples; constraints from the cache cost none.
+    cache_size : int, default=10
+        Labellings kept per sample.
+    callbacks : sequence of callable, default=()
+        As in `n_slack`.
+
+    Returns
+    -------
+    ConvexRun
+        The best weights are in the model of `problem`.
+    """
     run, constraints = ConvexRun(C, tol), OneSlackSet.empty(len(problem.w), C)
     cache = InferenceCache(cache_size, len(problem)) if cache_size else None
     last_cut = np.inf

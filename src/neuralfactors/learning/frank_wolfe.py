@@ -24,8 +24,30 @@ def block_frank_wolfe(
 ) -> ConvexRun:
     """Minimise by passes over the samples in random order, until the duality gap is at most the share `tol`.
 
-    The gap is certified by a pass of its own, every `check_every` passes. With `corrective`, a step also gives all
-    constraints found for its sample their best weights, which takes many fewer passes than moving towards one alone.
+    Parameters
+    ----------
+    problem : LinearProblem
+        Samples and the weight vector.
+    C : float
+        Weight of the mean hinge.
+    tol : float
+        Share of the objective at which to stop.
+    max_iter : int
+        Passes over the samples.
+    seed : int
+        Of their order.
+    check_every : int
+        Passes between two that certify the gap, which takes a pass of its own.
+    corrective : bool
+        Whether a step also gives all constraints found for its sample their best weights, which takes many fewer passes
+        than moving towards one alone.
+    callbacks : sequence of callable, default=()
+        As in `n_slack`.
+
+    Returns
+    -------
+    ConvexRun
+        The best weights are in the model of `problem`.
     """
     run, sets = ConvexRun(C, tol), WorkingSets(problem, C, with_gram=corrective)
     step = corrective_step if corrective else frank_wolfe_step

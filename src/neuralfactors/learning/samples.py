@@ -47,7 +47,23 @@ class Samples:
     ) -> Samples:
         """The samples, refused with a sentence that names the graph where X and Y do not fit each other.
 
-        `known` is the number of labels in other data, from which a model has been or is being learned; 0: none yet.
+        Parameters
+        ----------
+        X : sequence of Graph
+            It may load its graphs lazily.
+        Y : sequence of arrays of shape (V,)
+            Labels, -1 for void.
+        n_labels : int, default=None
+            Number of labels; None: the highest in Y plus 1.
+        known : int, default=0
+            Number of labels in other data, from which a model has been or is being learned; 0: none yet.
+        drop_void : bool, default=True
+            Whether void nodes and their edges are left out of every batch.
+
+        Returns
+        -------
+        Samples
+            With the numbers of labels and features.
         """
         X, Y = check_pairs(X, Y)
         n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))

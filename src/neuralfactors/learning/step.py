@@ -135,7 +135,23 @@ def _blocks(rows: Tensor) -> Sequence[Tensor]:
 def accumulate_cross_entropy(
     model: FactorModel, batch: GraphBatch, y: Tensor, totals: Totals, clock: Clock, class_weight: Tensor | None = None
 ) -> None:
-    """Add the gradient of the nodes' cross-entropy, summed over `batch`, to the gradients of the unary factor."""
+    """Add the gradient of the nodes' cross-entropy, summed over a batch, to the gradients of the unary factor.
+
+    Parameters
+    ----------
+    model : FactorModel
+        Its unary factor takes part only.
+    batch : GraphBatch
+        The graphs.
+    y : Tensor of shape (V,)
+        Labels; void nodes, -1, cost nothing.
+    totals : Totals
+        Gets the loss.
+    clock : Clock
+        Gets the time.
+    class_weight : Tensor of shape (L,), default=None
+        η; None: 1.
+    """
     labelled = y >= 0
     costs = node_costs(y, class_weight, batch.node_weight)
     values = model.unary(batch.node_features)

@@ -1,4 +1,8 @@
-"""Run folders in, one self-contained HTML file out; never loads a model."""
+"""Run folders in, one self-contained HTML file out; never loads a model.
+
+`read_results` reads a run or a comparison, `compare_with_paper` puts it beside the paper's figures, and `write_report`
+makes the page: tables, findings, charts as inline SVG, and example pictures.
+"""
 
 from neuralfactors.extras import needs
 

@@ -1,4 +1,8 @@
-"""The run folder: layout, format, typed records, names of variants, lock. Knows neither torch nor scikit-learn."""
+"""The run folder: layout, format, typed records, names of variants, lock. Knows neither torch nor scikit-learn.
+
+`RunFolder` knows where everything is, `records` what it holds, and `names` what the variants are called. Whoever writes
+or reads a run goes through here, so that no file name, unit or table of variants exists twice.
+"""
 
 from neuralfactors.runs.config import RunConfig, Search, Splits
 from neuralfactors.runs.names import NAMES, STATE_OF_THE_ART, TABLED, USUAL, VariantName, variant_key

@@ -52,7 +52,7 @@ def load_parts(
 
 def _load_parts(
     document: dict[str, Any], tensors: dict[str, Tensor], path: StrPath, features: StrPath | None,
-    describing: dict[str, Any], options: dict[str, Any],
+    describing: BuilderOptions, options: dict[str, Any],
 ) -> tuple[Describer, list[StructuredEstimator]]:  # fmt: skip
     known = document["parts"]
     parts: dict[str, State] = {part: (known[part], {}) for part in (FEATURES, *STAGES) if part in known}

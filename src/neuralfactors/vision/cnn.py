@@ -24,10 +24,26 @@ SIDE = 512  # of the square that has as many pixels as a network sees of an imag
 def feature_maps(
     network: nn.Module, image: NDArray[np.uint8], scale: float = 0.0, n_maps: int = 3, *, mirror: bool = False
 ) -> Maps:
-    """The `n_maps` coarsest feature maps, each (h, w, C), of `image` (H, W, 3) enlarged by `scale`.
+    """The coarsest feature maps of an image.
 
-    A `scale` of 0 gives the image 512² pixels. With `mirror` they are the means of the maps of the image and of those
-    of its mirror image, turned back. A network in training mode is used as if it were not.
+    Parameters
+    ----------
+    network : nn.Module
+        From images (1, 3, H, W), 0 to 1, to a list of maps, finest first. In training mode it is used as if it were
+        not.
+    image : uint8 array of shape (H, W, 3)
+        The picture.
+    scale : float, default=0.0
+        How much it is enlarged for the network; 0: to 512² pixels.
+    n_maps : int, default=3
+        How many maps, coarsest first.
+    mirror : bool, default=False
+        Whether they are the means of the maps of the image and of those of its mirror image, turned back.
+
+    Returns
+    -------
+    list of ndarray of shape (h, w, C)
+        Each of its own size.
     """
     pixels = torch.from_numpy(np.array(image.transpose(2, 0, 1), dtype=np.float32) / 255)[None]
     scale = scale or SIDE / (image.shape[0] * image.shape[1]) ** 0.5

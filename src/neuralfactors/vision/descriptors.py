@@ -62,9 +62,27 @@ def dense_daisy(
 def daisy(
     grey: NDArray[np.float32], *, stride: int = 4, radius: int = 15, rings: int = 3, petals: int = 8
 ) -> NDArray[np.float32]:
-    """DAISY descriptors of the points `radius` + `stride` · (i, j) of `grey` (H, W) that are `radius` from its edges.
+    """DAISY descriptors on a lattice of points.
 
     They are those of ``skimage.feature.daisy(grey, stride, radius, rings, petals, 8)`` to rounding.
+
+    Parameters
+    ----------
+    grey : float32 array of shape (H, W)
+        Luminance.
+    stride : int, default=4
+        Distance between points, in pixels.
+    radius : int, default=15
+        Size of a descriptor; points keep as far from the edges of the image.
+    rings : int, default=3
+        Circles of histograms around the point.
+    petals : int, default=8
+        Histograms of each.
+
+    Returns
+    -------
+    ndarray of shape (h, w, D)
+        Point (i, j) is pixel `radius` + `stride` · (i, j).
     """
     layout = daisy_layout(radius, rings, petals)
     rows, columns = (max(0, -(-(size - 2 * radius) // stride)) for size in grey.shape)

@@ -63,10 +63,23 @@ def sample_descriptors(draft: Draft) -> dict[str, NDArray[np.float32]]:
 def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.Module | None = None) -> ImageGraph:
     """The graph of an image: one node a region, one edge for two regions that touch.
 
-    Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
-    averaged over it, and its position. Edge features are the words at both ends (2 · (10 + 5) by default), distance and
-    angle, and where there is a network, how alike its maps are at both ends. `network` takes the place of the one that
-    the settings name.
+    Parameters
+    ----------
+    draft : Draft
+        What is known of the image already.
+    settings : FeatureSettings
+        What features to compute.
+    words : dict of str to ndarray
+        As `FeatureBuilder.fit` learns them.
+    network : nn.Module, default=None
+        Takes the place of the one that the settings name.
+
+    Returns
+    -------
+    ImageGraph
+        Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
+        averaged over it, and its position. Edge features are the words at both ends (2 · (10 + 5) by default), distance
+        and angle, and where there is a network, how alike its maps are at both ends.
     """
     image = draft.image
     regions = find_regions(image, settings.n_regions, compactness=settings.compactness, min_area=settings.min_area)

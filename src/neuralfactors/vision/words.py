@@ -79,9 +79,23 @@ def _spacing(words: bytes, n_words: int) -> float:
 def word_histograms(
     points: NDArray[np.float32], words: NDArray[np.float32], cells: csc_array, softness: float = 0.0
 ) -> NDArray[np.float32]:
-    """Share (V, K) of each of `words` (K, D) in each region; every row sums to one.
+    """Share of each word in each region.
 
-    `cells` (V, N), of `region_cells`, says how regions are made up of the cells that `points` (N, D) describe.
+    Parameters
+    ----------
+    points : float32 array of shape (N, D)
+        Descriptors of cells.
+    words : float32 array of shape (K, D)
+        Their cluster centres.
+    cells : sparse array of shape (V, N)
+        How regions are made up of cells; see `region_cells`.
+    softness : float, default=0.0
+        As in `FeatureSettings`; 0: a descriptor counts for its nearest word only.
+
+    Returns
+    -------
+    ndarray of shape (V, K)
+        Every row sums to one.
     """
     total = np.zeros((cells.shape[0], len(words)), dtype=np.float32)
     with one_blas_thread:
