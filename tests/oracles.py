@@ -59,3 +59,17 @@ def graphs_of(potentials):
     for g in range(potentials.n_graphs):
         i, e = slice(nodes[g], nodes[g + 1]), slice(rows[g], rows[g + 1])
         yield potentials.unary[i], potentials.interaction[e], potentials.edges[e] - nodes[g], i
+
+
+def randomised(module, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for parameter in module.parameters():
+            parameter.normal_(generator=generator)
+    return module
+
+
+def contrast_gradients(factor, features, plus, minus):
+    values = factor(features)
+    dense = values.gather(1, plus[:, None]) - values.gather(1, minus[:, None])
+    return torch.autograd.grad(dense.sum(), list(factor.parameters()))

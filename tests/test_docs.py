@@ -57,11 +57,6 @@ def test_glossary_names_every_variant():
     assert all(find("runs.NAMES")[key].printed in text for key in find("runs.TABLED"))
 
 
-def test_void_is_defined_once():
-    defined = [path for path in (ROOT / "src").rglob("*.py") if re.search("^VOID =", path.read_text(), re.MULTILINE)]
-    assert [path.name for path in defined] == ["labels.py"]
-
-
 def test_list_of_public_names_is_up_to_date():
     spec = importlib.util.spec_from_file_location("docstrings", ROOT / "tools" / "docstrings.py")
     tool = importlib.util.module_from_spec(spec)

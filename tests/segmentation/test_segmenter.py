@@ -15,12 +15,10 @@ from sklearn.pipeline import Pipeline
 from torch import nn
 
 from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes, write_scenes
-from neuralfactors.datasets.classes import ClassEntry, Classes
-from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
+from neuralfactors.estimators import StructuralSVM, UnaryClassifier
 from neuralfactors.files import FileFormatError
 from neuralfactors.persistence import load_model, save_model
-from neuralfactors.segmentation import ArraySample, Segmenter, default_parameters, evaluate
-from neuralfactors.segmentation.defaults import WITH_CNN
+from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
 from neuralfactors.vision import CNNSettings, FeatureSettings
 
 # Most models here are trained for an epoch or two: what they learn is not what is tested.
@@ -272,33 +270,6 @@ def test_files_older_than_portraits_of_networks(scenes, tmp_path):
     save_model(tmp_path, {name: document[name] for name in ("class", "features_sha256", "parts")}, tensors)
     loaded = Segmenter.load(tmp_path, backbone=Pyramid())
     np.testing.assert_array_equal(loaded.predict_one(scenes[4][0]), segmenter.predict_one(scenes[4][0]))
-
-
-@pytest.mark.parametrize(("given", "expected"), [(0, 0), (3, 3), (None, 5)])
-def test_whose_seed(given, expected):
-    segmenter = Segmenter(random_state=given, estimator=clone(SMALL).set_params(random_state=5))
-    describer = segmenter.describer(Classes((ClassEntry(0, "a"),)))
-    assert segmenter._new_stages(describer, None, 3)[0].random_state == expected
-    assert describer.builder.settings.random_state == (given or 0)
-
-
-@pytest.mark.parametrize("features", ["bow", "cnn"])
-def test_default_estimator(features):
-    segmenter = Segmenter(features)
-    describer = segmenter.describer(Classes((ClassEntry(0, "a"), ClassEntry(1, "b"))))
-    known = segmenter._new_stages(describer, None, 40)[0].plain_params()
-    cnn = features == "cnn"
-    expected = default_parameters(40, WITH_CNN if cnn else {}, cnn=cnn)
-    assert {name: known[name] for name in expected} == expected
-    assert (known["unary__dropout"] > 0) == cnn
-
-
-def test_auto_means_the_same_within_a_segmenter():
-    model = StructuralSVM(trainer=Subgradient(pretrain=1))
-    segmenter = Segmenter(estimator=model)
-    describer = segmenter.describer(Classes((ClassEntry(0, "a"), ClassEntry(1, "b"))))
-    known = segmenter._new_stages(describer, None, 40)[0].plain_params()
-    assert known == {**model.plain_params(), "n_labels": 2}
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -25,11 +24,10 @@ from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning.decode import Decoder, node_scores
 from neuralfactors.learning.history import Callback
 from neuralfactors.learning.losses import check_part
-from neuralfactors.learning.samples import Samples, check_pairs, check_sequence, check_void_mark
+from neuralfactors.learning.samples import Samples, check_pairs, check_sequence, check_void_mark, has_edges
 from neuralfactors.persistence import load_model, readable, save_model
 from neuralfactors.potentials import Potentials
 
-ENOUGH_EDGES = 2 / 3  # of those that graphs have; with fewer, the factors learn from other graphs than they will see
 Described = Network | nn.Module  # a factor that is to be built, or to be copied
 DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
@@ -88,7 +86,18 @@ class StructuredEstimator(Composed):
         return predictions
 
     def decode(self, potentials: Potentials) -> NDArray[np.int64]:
-        """Labels (V,) that the decoder finds to score highest under `potentials`, such as those of `potentials`."""
+        """Labels that the decoder finds to score highest.
+
+        Parameters
+        ----------
+        potentials : Potentials
+            Such as those of `potentials`, of one graph or of a batch.
+
+        Returns
+        -------
+        ndarray of shape (V,)
+            int64.
+        """
         labels: NDArray[np.int64] = self._decoder()(potentials).labels.cpu().numpy()
         return labels
 
@@ -331,19 +340,6 @@ class StructuredEstimator(Composed):
     def _potentials(self, batch: GraphBatch) -> Potentials:
         potentials: Potentials = self.model_(batch)
         return potentials
-
-
-def warn_of_dropped_edges(samples: Samples, advice: str) -> None:
-    """Warn where dropping void nodes leaves less than two thirds of the edges: call it from `fit` itself."""
-    left = samples.edges_left()
-    if left < ENOUGH_EDGES:
-        told = f"without the void nodes (-1), {left:.0%} of the edges are left to learn interactions from: {advice}"
-        warnings.warn(told, UserWarning, stacklevel=3)
-
-
-def has_edges(X: Sequence[Graph]) -> bool:
-    """Whether any graph has an edge; graphs without fit edge features of any width."""
-    return any(X[n].n_edges for n in range(len(X)))
 
 
 def _build(described: Described, generator: torch.Generator, n_features: int, n_labels: int, order: int) -> nn.Module:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor, nn
 
-from neuralfactors.estimators.base import Described, StructuredEstimator, has_edges, warn_of_dropped_edges
+from neuralfactors.estimators.base import Described, StructuredEstimator
 from neuralfactors.estimators.checkpoint import Checkpoint, find_checkpoint, fingerprint
 from neuralfactors.estimators.parts import Parts, or_default
 from neuralfactors.estimators.validation import Labelled, check_validation, hold_out
@@ -24,7 +24,7 @@ from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.descent import Descent, Progress
 from neuralfactors.learning.history import Callback, ProgressBar, Record, close
 from neuralfactors.learning.losses import AUTO, check_class_weight, check_part
-from neuralfactors.learning.samples import Samples, check_pairs, digest
+from neuralfactors.learning.samples import Samples, check_pairs, digest, has_edges, warn_of_dropped_edges
 from neuralfactors.learning.subgradient import Pair, Settings, Subgradient
 from neuralfactors.seeds import RandomState, seed_of
 

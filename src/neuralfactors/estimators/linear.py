@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 
-from neuralfactors.estimators.base import Described, StructuredEstimator, warn_of_dropped_edges
+from neuralfactors.estimators.base import Described, StructuredEstimator
 from neuralfactors.estimators.checkpoint import find_checkpoint
 from neuralfactors.estimators.parts import Parts, or_default
 from neuralfactors.factors import Network
@@ -23,7 +23,7 @@ from neuralfactors.learning.frank_wolfe import block_frank_wolfe
 from neuralfactors.learning.history import Callback, ProgressBar, close
 from neuralfactors.learning.linear import LinearProblem
 from neuralfactors.learning.losses import AUTO, check_class_weight, check_count, check_option, check_positive
-from neuralfactors.learning.samples import Samples
+from neuralfactors.learning.samples import Samples, warn_of_dropped_edges
 from neuralfactors.seeds import RandomState, seed_of
 
 

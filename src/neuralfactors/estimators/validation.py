@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neuralfactors.estimators.base import has_edges
 from neuralfactors.graph import Graph
-from neuralfactors.learning.samples import Samples
+from neuralfactors.learning.samples import Samples, has_edges
 
 Labelled = tuple[Sequence[Graph], Sequence[ArrayLike]]
 

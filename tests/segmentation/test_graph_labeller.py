@@ -1,0 +1,34 @@
+"""What a fitted segmenter says of graphs that its describer has made."""
+
+import numpy as np
+import pytest
+
+from neuralfactors.datasets import SCENE_CLASSES
+from neuralfactors.datasets.classes import ClassEntry, Classes
+from neuralfactors.segmentation import evaluate
+
+
+def test_labels_of_described_graphs_are_those_of_the_images(small_model, held_graphs):
+    for sample, image, graph in zip(held_graphs.samples, held_graphs.images, held_graphs.X, strict=True):
+        labels = image.paint(small_model.label_graph(graph))
+        np.testing.assert_array_equal(labels, small_model.predict_one(sample.read_image()))
+
+
+def test_scores_of_described_graphs_count_pixels(small_model, held_graphs):
+    expected = evaluate(small_model, held_graphs).joint.confusion
+    np.testing.assert_array_equal(small_model.score_graphs(held_graphs).confusion, expected)
+
+
+def test_potentials_have_the_sizes_of_the_graph(small_model, held_graphs):
+    graph = held_graphs.X[0]
+    unary, interaction, edges = small_model.potentials(graph)
+    assert unary.shape == (graph.n_nodes, 7)
+    assert interaction.shape == (graph.n_edges, 7, 7)
+    np.testing.assert_array_equal(edges, graph.edges)
+
+
+def test_other_classes_are_refused(small_model):
+    assert small_model.class_names == list(SCENE_CLASSES)
+    small_model.check_classes(small_model.describer_.classes, "the dataset")
+    with pytest.raises(ValueError, match="the dataset has the classes"):
+        small_model.check_classes(Classes((ClassEntry(0, "cat"),)), "the dataset")
