@@ -43,7 +43,7 @@ def public_entries():
         module = importlib.import_module(found.name)
         for entry in vars(module).values():
             own = callable(entry) and entry.__module__ == found.name and not entry.__name__.startswith("_")
-            if own and not (inspect.isclass(entry) and issubclass(entry, Exception)):
+            if own and not (inspect.isclass(entry) and issubclass(entry, (Exception, dict))):  # nor typed dictionaries
                 yield entry
 
 
