@@ -32,12 +32,14 @@ struct Batch {
   const std::int64_t* init = nullptr;  // may be null
   int n_graphs = 0;
   int n_labels = 0;
+  std::size_t table_step = 0;                // as in Problem
   std::vector<std::vector<Factor>> factors;  // by graph; empty if there are none
 
   Input<T> graph(int g) const {
     const std::size_t n_labels_ = n_labels;
     return {unary + node_ptr[g] * n_labels_,
-            interaction + edge_ptr[g] * n_labels_ * n_labels_,
+            interaction + edge_ptr[g] * table_step,
+            table_step,
             edges + 2 * edge_ptr[g],
             node_ptr[g],
             static_cast<int>(node_ptr[g + 1] - node_ptr[g]),

@@ -64,11 +64,11 @@ class Solver {
   void solve_in_double(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt,
                        Outcome& out) {
     const std::size_t n_unary = static_cast<std::size_t>(in.n_nodes) * in.n_labels;
-    const std::size_t n_interaction = static_cast<std::size_t>(in.n_edges) * in.n_labels * in.n_labels;
+    const std::size_t n_interaction = static_cast<std::size_t>(in.n_tables()) * in.n_labels * in.n_labels;
     const std::vector<double> unary(in.unary, in.unary + n_unary);
     const std::vector<double> interaction(in.interaction, in.interaction + n_interaction);
-    const Input<double> wide{unary.data(), interaction.data(), in.edges,   in.first_node,
-                             in.n_nodes,   in.n_edges,         in.n_labels};
+    const Input<double> wide{unary.data(),  interaction.data(), in.table_step, in.edges,
+                             in.first_node, in.n_nodes,         in.n_edges,    in.n_labels};
     Solver<double>().solve(wide, init, options, interrupt, out);
   }
 

@@ -55,7 +55,8 @@ std::string place(const ScoreFault& fault, const BatchError& error, const Batch<
   add(fault.index % batch.n_labels);
   if (fault.where == ScoreFault::interaction) add(fault.index / batch.n_labels);
   const bool in_unary = fault.where == ScoreFault::unary;
-  add((in_unary ? batch.node_ptr : batch.edge_ptr)[error.graph] + fault.item);
+  const bool shared = !in_unary && batch.table_step == 0;
+  add(shared ? 0 : (in_unary ? batch.node_ptr : batch.edge_ptr)[error.graph] + fault.item);
   return (in_unary ? "unary[" : "interaction[") + indices + "]";
 }
 
@@ -102,8 +103,10 @@ class Graphs {
       : n_nodes_(unary.shape(0)), n_labels_(unary.shape(1)), n_graphs_(node_ptr.shape(0) - 1) {
     const std::size_t n_edges = edges.shape(0);
     if (n_labels_ < 1 || n_labels_ > 46340) throw nb::value_error("unary needs between 1 and 46340 labels");
-    if (interaction.shape(0) != n_edges || interaction.shape(1) != n_labels_ || interaction.shape(2) != n_labels_)
-      throw nb::value_error("interaction needs the shape (n_edges, n_labels, n_labels)");
+    const bool shared = interaction.shape(0) == 1;  // with one edge it is all the same
+    if (!(shared || interaction.shape(0) == n_edges) || interaction.shape(1) != n_labels_ ||
+        interaction.shape(2) != n_labels_)
+      throw nb::value_error("interaction needs the shape (n_edges, n_labels, n_labels) or (1, n_labels, n_labels)");
     if (edges.shape(1) != 2) throw nb::value_error("edges needs the shape (n_edges, 2)");
     check_pointers(node_ptr, n_nodes_, "node_ptr must rise from 0 to the number of rows of unary");
     check_pointers(edge_ptr, n_edges, "edge_ptr must rise from 0 to the number of edges");
@@ -116,6 +119,7 @@ class Graphs {
               nullptr,
               static_cast<int>(n_graphs_),
               static_cast<int>(n_labels_),
+              shared ? 0 : n_labels_ * n_labels_,
               {}};
     if (factor_nodes.shape(0) > 0) batch_.factors.resize(n_graphs_);
     for_each_table(

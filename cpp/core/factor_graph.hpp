@@ -53,9 +53,9 @@ class FactorGraph : public Tables<const double*> {
     n_labels = in.n_labels;
     const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
     unary.assign(in.unary, in.unary + static_cast<std::size_t>(n_nodes) * n_labels);
-    interaction_.assign(in.interaction, in.interaction + in.n_edges * size);
+    interaction_.assign(in.interaction, in.interaction + in.n_tables() * size);
     for (int i = 0; i < n_nodes; ++i) check(row(i), n_labels, ScoreFault::unary, i);
-    for (int e = 0; e < in.n_edges; ++e) check(interaction_.data() + e * size, size, ScoreFault::interaction, e);
+    for (int e = 0; e < in.n_tables(); ++e) check(interaction_.data() + e * size, size, ScoreFault::interaction, e);
     add_edges(in);
     if (in.is_pairwise()) return;
     for (const Factor& f : *in.factors) {
@@ -73,7 +73,7 @@ class FactorGraph : public Tables<const double*> {
   }
 
  private:
-  std::vector<double> interaction_;  // (E, L, L)
+  std::vector<double> interaction_;  // (E, L, L), or (1, L, L) where all edges share one table
   std::vector<double> diagonals_;    // (loops, L)
 
   static void check(const double* values, std::size_t count, ScoreFault::Where where, int item) {
@@ -90,7 +90,6 @@ class FactorGraph : public Tables<const double*> {
   // Edges between two nodes, then self-loops, of which the diagonal counts.
   template <class T>
   void add_edges(const Input<T>& in) {
-    const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
     std::vector<int> loops;
     for (int e = 0; e < in.n_edges; ++e) {
       const std::int64_t* ends = in.edges + 2 * static_cast<std::size_t>(e);
@@ -99,11 +98,11 @@ class FactorGraph : public Tables<const double*> {
       if (ends[0] == ends[1])
         loops.push_back(e);
       else
-        add(ends, 2, in.first_node, interaction_.data() + e * size);
+        add(ends, 2, in.first_node, interaction_.data() + e * in.table_step);
     }
     diagonals_.reserve(loops.size() * n_labels);  // `tables` point into it
     for (int e : loops) {
-      for (int a = 0; a < n_labels; ++a) diagonals_.push_back(interaction_[e * size + a * (n_labels + 1)]);
+      for (int a = 0; a < n_labels; ++a) diagonals_.push_back(interaction_[e * in.table_step + a * (n_labels + 1)]);
       add(in.edges + 2 * static_cast<std::size_t>(e), 1, in.first_node, &*(diagonals_.end() - n_labels));
     }
   }

@@ -1,7 +1,9 @@
 // What the caller gives: the arrays of one graph, as they are, and what can be wrong with them.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <vector>
@@ -20,7 +22,8 @@ struct Factor {
 template <class T>
 struct Input {
   const T* unary = nullptr;             // (V, L)
-  const T* interaction = nullptr;       // (E, L, L)
+  const T* interaction = nullptr;       // (E, L, L), or (1, L, L) where all edges share one table
+  std::size_t table_step = 0;           // as in Problem
   const std::int64_t* edges = nullptr;  // (E, 2)
   std::int64_t first_node = 0;
   int n_nodes = 0;
@@ -29,6 +32,7 @@ struct Input {
   const std::vector<Factor>* factors = nullptr;  // null: nodes and edges are all
 
   bool is_pairwise() const { return !factors || factors->empty(); }
+  int n_tables() const { return table_step > 0 ? n_edges : std::min(n_edges, 1); }  // that differ
 };
 
 // An edge whose ends are not both nodes of its graph.

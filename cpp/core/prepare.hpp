@@ -34,7 +34,7 @@ class Prepared {
 
   // Call link() first. Throws ScoreFault, with the place in the caller's arrays.
   void build(const Input<T>& in) {
-    problem = {&graph_, in.n_labels, in.unary, in.interaction};
+    problem = {&graph_, in.n_labels, in.unary, in.interaction, in.table_step};
     if (!simple_) {
       statistics.look(problem);  // the caller's own numbers must be valid before they are added up
       merge(in);
@@ -106,7 +106,7 @@ class Prepared {
     for (int i = 0; i < old.n_nodes; ++i)
       for (int k = old.begin[i]; k < old.begin[i + 1]; ++k) {
         const Graph::Arc& arc = old.arcs[k];
-        const T* table = in.interaction + static_cast<std::size_t>(arc.edge) * size;
+        const T* table = in.interaction + static_cast<std::size_t>(arc.edge) * in.table_step;
         if (arc.node == i) {  // listed twice, once from each end
           if (arc.from_tail)
             for (std::size_t a = 0; a < n_labels; ++a) unary_[i * n_labels + a] += table[a * n_labels + a];
@@ -126,7 +126,7 @@ class Prepared {
             sum[a * n_labels + b] += arc.from_tail ? table[a * n_labels + b] : table[b * n_labels + a];
       }
     graph_.link();
-    problem = {&graph_, in.n_labels, unary_.data(), interaction_.data()};
+    problem = {&graph_, in.n_labels, unary_.data(), interaction_.data(), size};
   }
 
   // Of a problem with forbidden entries and no labelling known to be allowed: one forbidden entry must cost more than
@@ -139,7 +139,8 @@ class Prepared {
     const std::size_t n_unary = static_cast<std::size_t>(graph_.n_nodes) * problem.n_labels;
     const std::size_t size = static_cast<std::size_t>(problem.n_labels) * problem.n_labels;
     finite_unary_.assign(problem.unary, problem.unary + n_unary);
-    finite_interaction_.assign(problem.interaction, problem.interaction + graph_.n_edges * size);
+    const int n_tables = problem.shared() ? std::min(graph_.n_edges, 1) : graph_.n_edges;
+    finite_interaction_.assign(problem.interaction, problem.interaction + n_tables * size);
     auto lift = [&](T* values, std::size_t count, double top, double& bottom) {
       const double floor = top - std::max(depth, 16.0 * std::numeric_limits<T>::epsilon() * std::abs(top));
       for (std::size_t k = 0; k < count; ++k)
@@ -148,9 +149,10 @@ class Prepared {
     for (int i = 0; i < graph_.n_nodes; ++i)
       lift(finite_unary_.data() + static_cast<std::size_t>(i) * problem.n_labels, problem.n_labels,
            statistics.row_max[i], statistics.row_min[i]);
-    for (int e = 0; e < graph_.n_edges; ++e)
+    for (int e = 0; e < n_tables; ++e)
       lift(finite_interaction_.data() + static_cast<std::size_t>(e) * size, size, statistics.table_max[e],
            statistics.table_min[e]);
+    for (int e = n_tables; e < graph_.n_edges; ++e) statistics.table_min[e] = statistics.table_min[0];
     finite.unary = finite_unary_.data();
     finite.interaction = finite_interaction_.data();
     statistics.add_up();

@@ -44,10 +44,12 @@ struct Problem {
   const Graph* graph = nullptr;
   int n_labels = 0;
   const T* unary = nullptr;        // (V, L)
-  const T* interaction = nullptr;  // (E, L, L)
+  const T* interaction = nullptr;  // (E, L, L), or (1, L, L) where all edges share one table
+  std::size_t table_step = 0;      // entries from one edge's table to the next: L * L, or 0 where all share one
 
+  bool shared() const { return table_step == 0; }
   const T* row(int node) const { return unary + static_cast<std::size_t>(node) * n_labels; }
-  const T* table(int edge) const { return interaction + static_cast<std::size_t>(edge) * n_labels * n_labels; }
+  const T* table(int edge) const { return interaction + static_cast<std::size_t>(edge) * table_step; }
   double at(int edge, int tail_label, int head_label) const {
     return table(edge)[static_cast<std::size_t>(tail_label) * n_labels + head_label];
   }

@@ -49,7 +49,10 @@ struct Statistics {
       row_min[i] = x.min;
     }
     for (int e = 0; e < m; ++e) {
-      const Extent x = extent(p.table(e), static_cast<std::size_t>(n_labels) * n_labels, ScoreFault::interaction, e);
+      const bool known = e > 0 && p.shared();
+      const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
+      const Extent x =
+          known ? Extent{table_min[0], table_max[0]} : extent(p.table(e), size, ScoreFault::interaction, e);
       table_max[e] = x.max;
       table_min[e] = x.min;
     }

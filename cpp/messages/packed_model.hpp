@@ -355,16 +355,17 @@ class Model : public SweepGraph {
   }
 
   // Tables stay where they are unless float32 messages would lose precision on them. The last one moves too: kernels
-  // may read a few floats past the end of a table.
+  // may read a few floats past the end of a table. One that all edges share moves once.
   template <class T>
   void point_to_tables(const Problem<T>& problem, const Statistics& statistics) {
     const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
     shifted_.resize(n_edges);
     for (int e = 0; e < n_edges; ++e) shifted_[e] = std::is_same_v<T, double> || unit != 1 || statistics.is_offset(e);
     const std::size_t reach = stride_ - n_labels;
-    auto must_copy = [&](int e) { return shifted_[e] || (n_edges - 1 - e) * size < reach; };
+    const bool shared = problem.shared();
+    auto must_copy = [&](int e) { return shifted_[e] || (shared ? reach > 0 : (n_edges - 1 - e) * size < reach); };
     std::size_t copies = 0;
-    for (int e = 0; e < n_edges; ++e) copies += must_copy(e);
+    for (int e = 0; e < (shared ? std::min(n_edges, 1) : n_edges); ++e) copies += must_copy(e);
     owned_tables_.assign(copies * size + kLanes, 0.f);
     table.resize(n_edges);
     table_row.assign(n_edges, n_labels);
@@ -375,8 +376,9 @@ class Model : public SweepGraph {
       if (!must_copy(edge[out])) continue;
       const double shift = shifted_[edge[out]] ? statistics.table_max[edge[out]] : 0;
       offset += shift;
+      table[out] = shared && out > 0 ? table[0] : next;
+      if (table[out] != next) continue;
       for (std::size_t k = 0; k < size; ++k) next[k] = static_cast<float>((t[k] - shift) / unit);
-      table[out] = next;
       next += size;
     }
   }

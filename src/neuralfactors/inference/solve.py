@@ -38,7 +38,8 @@ def solve(
     unary : array of shape (n_nodes, n_labels)
         Scores of the labels of each node, float32, float64 or integers; higher is better, -inf forbids a label.
     interaction : array of shape (n_edges, n_labels, n_labels)
-        Scores of the label pairs of each edge (u, v): axis 0 is the label of u. -inf forbids a pair.
+        Scores of the label pairs of each edge (u, v): axis 0 is the label of u. -inf forbids a pair. One table that all
+        edges share has the shape (n_labels, n_labels) or (1, n_labels, n_labels), and is not copied.
     edges : array of integers of shape (n_edges, 2)
         Node numbers. Parallel edges add up, self-loops count for their node, no order is needed.
     factors : list of (nodes, table), default=()
@@ -85,7 +86,7 @@ def solve(
     --------
     >>> import numpy as np
     >>> unary = np.array([[0.0, 1.0], [0.2, 0.0], [0.4, 0.0]])
-    >>> r = solve(unary, np.stack([np.eye(2)] * 3), np.array([[0, 1], [1, 2], [2, 0]]))
+    >>> r = solve(unary, np.eye(2), np.array([[0, 1], [1, 2], [2, 0]]))
     >>> r.labels, r.score, r.bound, r.status
     (array([1, 1, 1]), 4.0, 4.0, 'optimal')
     """

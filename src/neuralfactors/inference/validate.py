@@ -23,7 +23,7 @@ class Problem:
     """Scores of a batch of graphs over one set of labels, as the kernels take them."""
 
     unary: Scores  # (V, L)
-    interaction: Scores  # (E, L, L)
+    interaction: Scores  # (E, L, L), or (1, L, L) where all edges share one table
     edges: NDArray[np.int64]  # (E, 2)
     node_ptr: NDArray[np.int64]  # (G + 1,)
     edge_ptr: NDArray[np.int64]  # (G + 1,)
@@ -46,11 +46,13 @@ class Problem:
         edges = self.edges[begin:stop] - first
         own = [(tuple(i - first for i in nodes), t) for nodes, t in self._factors() if first <= nodes[0] < end]
         one = np.array([0, end - first]), np.array([0, stop - begin])
-        return Problem(self.unary[first:end], self.interaction[begin:stop], edges, *one, Factors.pack(own))
+        tables = self.interaction if len(self.interaction) == 1 else self.interaction[begin:stop]
+        return Problem(self.unary[first:end], tables, edges, *one, Factors.pack(own))
 
     def tables(self) -> list[Factor]:
         """Rows, edges, self-loops and factors, in this order, as factors in float64 over distinct nodes."""
-        unary, interaction = self.unary.astype(np.float64), self.interaction.astype(np.float64)
+        unary, distinct = self.unary.astype(np.float64), self.interaction.astype(np.float64)
+        interaction = np.broadcast_to(distinct, (len(self.edges), *distinct.shape[1:]))
         rows: list[Factor] = [((i,), row) for i, row in enumerate(unary)]
         ends = self.edges.tolist()
         pairs: list[Factor] = [((i, j), t) for (i, j), t in zip(ends, interaction, strict=True) if i != j]
@@ -102,16 +104,21 @@ def check_problem(
     ValueError
         With one sentence: the argument, what was expected, what came.
     """
-    u, p = _scores(unary, "unary"), _scores(interaction, "interaction")
+    u, p = _scores(unary, "unary"), _scores(_distinct(interaction), "interaction")
     if u.ndim != 2 or u.shape[1] == 0:
         raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
     e = _edges(edges)
     n_labels = u.shape[1]
+    if p.ndim == 2:
+        p = p[None]
     if p.size == 0 and len(e) == 0:
         p = p.reshape(0, n_labels, n_labels)
-    if p.shape != (len(e), n_labels, n_labels):
+    if p.shape not in ((len(e), n_labels, n_labels), (1, n_labels, n_labels)):
         expected = (len(e), n_labels, n_labels)
-        raise ValueError(f"interaction must have the shape (n_edges, n_labels, n_labels) = {expected}, got {p.shape}")
+        raise ValueError(
+            f"interaction must have the shape (n_edges, n_labels, n_labels) = {expected}, "
+            f"or {expected[1:]} for a table that all edges share, got {p.shape}"
+        )
     dtype = np.result_type(u, p)
     nodes = _pointers(node_ptr, len(u), "node_ptr", "nodes")
     problem = Problem(
@@ -202,6 +209,12 @@ def _scores(values: ArrayLike, name: str) -> NDArray[Any]:
     if array.dtype not in (np.float32, np.float64):
         raise ValueError(f"{name} must be of type float32, float64 or integer, got {array.dtype}")
     return array
+
+
+def _distinct(tables: ArrayLike) -> ArrayLike:
+    """The first table (1, L, L) of a view that repeats it, as `np.broadcast_to` makes one; else all tables."""
+    repeated = isinstance(tables, np.ndarray) and tables.ndim == 3 and tables.strides[0] == 0
+    return tables[:1] if repeated else tables  # type: ignore[index]
 
 
 def _edges(edges: ArrayLike) -> NDArray[np.int64]:
