@@ -6,14 +6,15 @@ torch and differentiable. The letters are the paper's: y are the true labels, z 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 
 from neuralfactors.extras import needs
 
 with needs(__name__, "learn"):
     import torch
     from torch import Tensor
+
+from neuralfactors.layouts import Layout, chains, grids
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,13 +27,16 @@ class Potentials:
         Score of every label of every node; -inf forbids a label.
     interaction : Tensor of shape (E, L, L)
         Score of every pair of labels of every edge; (E, L, ..., L) with Q label axes where Q nodes meet. Axis q + 1 is
-        the label of `edges[:, q]`.
+        the label of `edges[:, q]`. One table that all edges share is given as (1, L, L), (L, L) or an expanded view, is
+        kept as (1, L, L) and gets one gradient.
     edges : Tensor of shape (E, Q)
         int64, node numbers within the batch.
     node_ptr : Tensor of shape (G + 1,), default=None
         int64, on the CPU: graph g owns the nodes node_ptr[g] to node_ptr[g + 1] - 1. None: it is all one graph.
     edge_ptr : Tensor of shape (G + 1,), default=None
         The same for interactions.
+    layout : Layout, default=None
+        Where nodes lie in the array (B, T) or (B, H, W) that they were made from; `chain` and `grid` set it.
 
     Raises
     ------
@@ -47,10 +51,13 @@ class Potentials:
     """
 
     unary: Tensor  # (V, L)
-    interaction: Tensor  # (E, L, L), or (E, L, ..., L) with Q label axes
+    interaction: Tensor  # (E, L, L), or (E, L, ..., L) with Q label axes; or (1, L, ..., L), shared by all edges
     edges: Tensor  # (E, Q) int64, node numbers within the batch
     node_ptr: Tensor = None  # type: ignore[assignment]  # (G + 1,) int64, on the CPU; never None once constructed
     edge_ptr: Tensor = None  # type: ignore[assignment]  # (G + 1,) int64, on the CPU; never None once constructed
+    layout: Layout | None = None  # where nodes lie in the array (B, T) or (B, H, W) that they were made from
+
+    _known: dict[Tensor, Tensor] = field(default_factory=dict, init=False, repr=False)  # pointers -> graph of each row
 
     def __post_init__(self) -> None:
         if self.unary.ndim != 2:
@@ -61,19 +68,114 @@ class Potentials:
             raise ValueError(f"edges must be int64 of shape (E, 2), or (E, Q) for order Q, got {got}")
         expected = (n_edges,) + (n_labels,) * self.edges.shape[1]
         rows = (*self.interaction.shape[:1], self.interaction.ndim - 1)
-        if rows != self.edges.shape == rows[::-1]:
+        if self.interaction.ndim > 2 and rows != self.edges.shape == rows[::-1]:
             raise ValueError(f"edges must have shape {rows} for this interaction, got {rows[::-1]}: transpose them")
-        if self.interaction.shape != expected:
+        object.__setattr__(self, "interaction", _distinct(self.interaction, len(expected)))
+        if self.interaction.shape not in (expected, (1, *expected[1:])):
             raise ValueError(f"interaction must have shape {expected}, got {tuple(self.interaction.shape)}")
         if self.node_ptr is None:
             object.__setattr__(self, "node_ptr", torch.tensor([0, len(self.unary)]))
         if self.edge_ptr is None:
             object.__setattr__(self, "edge_ptr", torch.tensor([0, n_edges]))
-        _check_pointers(self.node_ptr, "node_ptr", len(self.unary), "unary")
-        _check_pointers(self.edge_ptr, "edge_ptr", n_edges, "interaction")
+        if not torch.compiler.is_compiling():  # else inference checks them
+            _check_pointers(self.node_ptr, "node_ptr", len(self.unary), "unary")
+            _check_pointers(self.edge_ptr, "edge_ptr", n_edges, "interaction")
         if len(self.node_ptr) != len(self.edge_ptr):
             lengths = f"{len(self.node_ptr)} and {len(self.edge_ptr)}"
             raise ValueError(f"node_ptr and edge_ptr must be of the same length, got {lengths}")
+
+    @classmethod
+    def chain(
+        cls,
+        emissions: Tensor,
+        transitions: Tensor,
+        mask: Tensor | None = None,
+        start: Tensor | None = None,
+        end: Tensor | None = None,
+    ) -> Potentials:
+        """Potentials of B sequences of at most T steps, as a linear-chain CRF has them.
+
+        Parameters
+        ----------
+        emissions : Tensor of shape (B, T, L)
+            Scores of the labels of every step.
+        transitions : Tensor of shape (L, L), or (B, T − 1, L, L) for tables of their own
+            Scores of a label (first axis) and the one after it.
+        mask : Tensor of shape (B, T), default=None
+            True for the steps of a sequence, false for the padding after them; None: no padding.
+        start, end : Tensor of shape (L,), default=None
+            Scores of the label of the first and of the last step.
+
+        Returns
+        -------
+        Potentials
+            A graph each sequence; its nodes are the steps that `mask` keeps.
+
+        Examples
+        --------
+        >>> emissions, mask = torch.zeros(2, 3, 2), torch.tensor([[True, True, True], [True, False, False]])
+        >>> chain = Potentials.chain(emissions, torch.eye(2), mask, start=torch.tensor([0.0, 1.0]))
+        >>> chain.edges.tolist(), chain.node_ptr.tolist()
+        ([[0, 1], [1, 2]], [0, 3, 4])
+        >>> chain.unflatten(torch.tensor([1, 1, 1, 0])).tolist()
+        [[1, 1, 1], [0, -1, -1]]
+        """
+        return cls(*chains(emissions, transitions, mask, start, end))
+
+    @classmethod
+    def grid(
+        cls,
+        unary: Tensor,
+        horizontal: Tensor,
+        vertical: Tensor | None = None,
+        *,
+        diagonal: Tensor | None = None,
+        antidiagonal: Tensor | None = None,
+    ) -> Potentials:
+        """Potentials of a picture, or of B pictures, with 4 neighbours a pixel; with a `diagonal`, 8.
+
+        Parameters
+        ----------
+        unary : Tensor of shape (B, H, W, L) or (H, W, L)
+            Scores of the labels of every pixel.
+        horizontal : Tensor of shape (L, L), or (B, H, W − 1, L, L) for tables of their own
+            Scores of the labels of a pixel (first axis) and its right neighbour. Pictures without B have no such axis
+            here either.
+        vertical : Tensor of shape (L, L) or (B, H − 1, W, L, L), default=None
+            The same with the neighbour below; None: as `horizontal`.
+        diagonal, antidiagonal : Tensor of shape (L, L) or (B, H − 1, W − 1, L, L), default=None
+            The same with the neighbour below to the right, and to the left, whose pixel is that above to the right.
+            `antidiagonal=None`: as `diagonal`.
+
+        Returns
+        -------
+        Potentials
+            A graph each picture; its nodes are the pixels, row by row.
+
+        Examples
+        --------
+        >>> grid = Potentials.grid(torch.zeros(2, 3, 4), torch.eye(4))
+        >>> grid.edges.tolist()
+        [[0, 1], [1, 2], [3, 4], [4, 5], [0, 3], [1, 4], [2, 5]]
+        >>> len(Potentials.grid(torch.zeros(5, 2, 3, 4), torch.eye(4), diagonal=0.7 * torch.eye(4)).edges)
+        55
+        """
+        return cls(*grids(unary, horizontal, vertical, diagonal, antidiagonal))
+
+    def unflatten(self, labels: Tensor) -> Tensor:
+        """Labels in the shape that `chain` or `grid` was given.
+
+        Parameters
+        ----------
+        labels : Tensor of shape (V,)
+            Of all nodes.
+
+        Returns
+        -------
+        Tensor of shape (B, T), (B, H, W) or (H, W)
+            With -1 in the padding. Potentials that were not made by `chain` or `grid` return `labels` as they are.
+        """
+        return labels if self.layout is None else self.layout.unflatten(labels)
 
     @property
     def n_labels(self) -> int:
@@ -85,15 +187,32 @@ class Potentials:
         """Number of graphs, G."""
         return len(self.node_ptr) - 1
 
-    @cached_property
+    @property
+    def tables(self) -> Tensor:
+        """The table of every interaction, (E, L, ..., L), without a copy of one that all share."""
+        return self.interaction.expand(len(self.edges), *self.interaction.shape[1:])
+
+    @property
+    def shared(self) -> bool:
+        """Whether one table stands for all edges."""
+        return len(self.interaction) == 1
+
+    @property
     def node_graph(self) -> Tensor:
         """The graph of every node, (V,)."""
-        return graph_numbers(self.node_ptr, self.unary.device)
+        return self._graph_numbers(self.node_ptr, len(self.unary))
 
-    @cached_property
+    @property
     def edge_graph(self) -> Tensor:
         """The graph of every interaction, (E,)."""
-        return graph_numbers(self.edge_ptr, self.unary.device)
+        return self._graph_numbers(self.edge_ptr, len(self.edges))
+
+    def _graph_numbers(self, pointers: Tensor, n_rows: int) -> Tensor:
+        if torch.compiler.is_compiling():  # torch.compile sees for itself what is computed twice
+            return graph_numbers(pointers, self.unary.device, n_rows)
+        if pointers not in self._known:
+            self._known[pointers] = graph_numbers(pointers, self.unary.device, n_rows)
+        return self._known[pointers]
 
     def score(self, y: Tensor) -> Tensor:
         """Compatibility g(x, y) of every graph: the sum of the factor values that a labelling selects.
@@ -127,9 +246,17 @@ class Potentials:
             Interaction scores.
         """
         joint = joint_labels(y, self.edges, self.n_labels)
-        return self.unary.gather(1, y[:, None])[:, 0], self.interaction.flatten(1).gather(1, joint[:, None])[:, 0]
+        return self._values(y), self._entries(joint)
 
-    def contrast(self, z: Tensor, y: Tensor) -> Tensor:
+    def _values(self, y: Tensor) -> Tensor:
+        return self.unary.gather(1, y[:, None])[:, 0]
+
+    def _entries(self, joint: Tensor) -> Tensor:
+        if self.shared:  # by `index_select`, whose gradient is that of one table
+            return self.interaction.flatten().index_select(0, joint)
+        return self.interaction.flatten(1).gather(1, joint[:, None])[:, 0]
+
+    def contrast(self, z: Tensor, y: Tensor, inside: Tensor | None = None) -> Tensor:
         """Difference g(x, z) − g(x, y) of every graph, summed over the rows that differ, so that nothing large cancels.
 
         Parameters
@@ -138,25 +265,23 @@ class Potentials:
             The labelling whose score counts.
         y : Tensor of shape (V,)
             The labelling whose score is subtracted.
+        inside : bool Tensor of shape (V,), default=None
+            Edges count that have all their ends inside; None: all.
 
         Returns
         -------
         Tensor of shape (G,)
             Differentiable; rows at which `z` and `y` agree take no part in the gradient.
         """
-        rows = torch.nonzero(z != y)[:, 0]
-        nodes = _pick(self.unary, rows, z, y)
         before, after = joint_labels(y, self.edges, self.n_labels), joint_labels(z, self.edges, self.n_labels)
-        changed = torch.nonzero(before != after)[:, 0]
-        edges = _pick(self.interaction.flatten(1), changed, after, before)
-        return self._sum(nodes, edges, rows, changed)
+        changed = before != after if inside is None else (before != after) & inside[self.edges].all(dim=1)
+        nodes = _difference(self._values(z), self._values(y), z != y)
+        return self._sum(nodes, _difference(self._entries(after), self._entries(before), changed))
 
-    def _sum(self, nodes: Tensor, edges: Tensor, rows: Tensor | None = None, changed: Tensor | None = None) -> Tensor:
-        node_graph = self.node_graph if rows is None else self.node_graph[rows]
-        edge_graph = self.edge_graph if changed is None else self.edge_graph[changed]
+    def _sum(self, nodes: Tensor, edges: Tensor) -> Tensor:
         dtype = torch.promote_types(nodes.dtype, edges.dtype)
-        total = nodes.new_zeros(self.n_graphs, dtype=dtype).index_add(0, node_graph, nodes.to(dtype))
-        return total.index_add(0, edge_graph, edges.to(dtype))
+        total = nodes.new_zeros(self.n_graphs, dtype=dtype).index_add(0, self.node_graph, nodes.to(dtype))
+        return total.index_add(0, self.edge_graph, edges.to(dtype))
 
     def masked(self, labelled: Tensor) -> Potentials:
         """The potentials with zeros at some nodes and at the edges that touch them.
@@ -169,14 +294,16 @@ class Potentials:
         Returns
         -------
         Potentials
-            Of the same shape: what is masked does not prefer any label.
+            What is masked does not prefer any label. Edges that share one table are left out instead.
         """
-        inside = labelled[self.edges].all(dim=1).view((-1,) + (1,) * self.edges.shape[1])
-        return replace(
-            self,
-            unary=self.unary.masked_fill(~labelled[:, None], 0.0),
-            interaction=self.interaction.masked_fill(~inside, 0.0),
-        )
+        inside = labelled[self.edges].all(dim=1)
+        unary = self.unary.masked_fill(~labelled[:, None], 0.0)
+        if self.shared:  # edges of zeros are left out, for they would need a table of their own
+            counts = torch.zeros_like(self.edge_ptr[1:]).index_add(0, self.edge_graph.cpu(), inside.cpu().long())
+            edge_ptr = torch.cat([self.edge_ptr[:1], counts.cumsum(0)])
+            return replace(self, unary=unary, edges=self.edges[inside], edge_ptr=edge_ptr)
+        rows = inside.view((-1,) + (1,) * self.edges.shape[1])
+        return replace(self, unary=unary, interaction=self.interaction.masked_fill(~rows, 0.0))
 
 
 def joint_labels(y: Tensor, edges: Tensor, n_labels: int) -> Tensor:
@@ -274,14 +401,22 @@ def loss_augment(potentials: Potentials, y: Tensor, costs: Tensor) -> Potentials
     return replace(potentials, unary=unary)
 
 
-def graph_numbers(pointers: Tensor, device: torch.device | None = None) -> Tensor:
-    """The graph of every row that `pointers` (G + 1,) divide among G graphs."""
+def graph_numbers(pointers: Tensor, device: torch.device | None = None, n_rows: int | None = None) -> Tensor:
+    """The graph of every one of the `n_rows` rows that `pointers` (G + 1,) divide among G graphs."""
     sizes = pointers.diff()
-    return torch.repeat_interleave(torch.arange(len(sizes)), sizes).to(device)
+    return torch.repeat_interleave(torch.arange(len(sizes)), sizes, output_size=n_rows).to(device)
 
 
-def _pick(table: Tensor, rows: Tensor, plus: Tensor, minus: Tensor) -> Tensor:
-    return _to_summands(table[rows, plus[rows]]) - _to_summands(table[rows, minus[rows]])
+def _distinct(tables: Tensor, ndim: int) -> Tensor:
+    """The tables that differ: one (1, L, ..., L) where all edges share it."""
+    if tables.ndim == ndim - 1:
+        return tables[None]
+    return tables[:1] if tables.ndim == ndim and len(tables) > 1 and tables.stride(0) == 0 else tables
+
+
+def _difference(plus: Tensor, minus: Tensor, differ: Tensor) -> Tensor:
+    # Zero where nothing differs, also where both are −inf.
+    return torch.where(differ, _to_summands(plus) - _to_summands(minus), 0.0)
 
 
 def _to_summands(values: Tensor) -> Tensor:

@@ -104,7 +104,7 @@ def test_a_shared_table_without_edges():
 
 
 def test_faults_of_a_shared_table_name_its_place():
-    unary, table, edges = shared_problem(1, 4, 3, 0)
+    unary, table, _ = shared_problem(1, 4, 3, 0)
     table[1, 2] = np.nan
     with pytest.raises(ValueError, match=r"interaction\[0, 1, 2\] is NaN"):
         solve_batch(unary, table, [[0, 1], [2, 3]], node_ptr=[0, 2, 4], edge_ptr=[0, 1, 2])

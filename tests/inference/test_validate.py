@@ -19,7 +19,10 @@ EDGES = np.array([[0, 1], [1, 2]])
 # Endings and beginnings that several messages share.
 FINITE = ": scores must be finite, or -inf where a label is forbidden"
 UNARY_SHAPE = "unary must have the shape (n_nodes, n_labels) with at least one label, got "
-TABLE_SHAPE = "interaction must have the shape (n_edges, n_labels, n_labels) = (2, 2, 2), got "
+TABLE_SHAPE = (
+    "interaction must have the shape (n_edges, n_labels, n_labels) = (2, 2, 2), "
+    "or (2, 2) for a table that all edges share, got "
+)
 EDGE_SHAPE = "edges must be integers of the shape (n_edges, 2), got the shape "
 INIT = "init must hold an integer label for each of the 3 nodes, got the shape "
 SEED = "random_state must be None, a numpy Generator or RandomState, or an integer from 0 to 2**63 - 1, got "
@@ -39,7 +42,7 @@ def with_entry(array, place, value):
         ({"unary": np.zeros(3)}, UNARY_SHAPE + "(3,)"),
         ({"unary": np.zeros((3, 2), complex)}, "unary must be of type float32, float64 or integer, got complex128"),
         ({"unary": [[0.0, 1.0], [2.0]]}, "unary must be an array of numbers, but its rows differ in length"),
-        ({"interaction": np.zeros((1, 2, 2))}, TABLE_SHAPE + "(1, 2, 2)"),
+        ({"interaction": np.zeros((3, 2, 2))}, TABLE_SHAPE + "(3, 2, 2)"),
         ({"interaction": np.zeros((2, 2, 3))}, TABLE_SHAPE + "(2, 2, 3)"),
         (
             {"interaction": np.zeros((2, 2, 2), np.float16)},
