@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from neuralfactors.graph import Graph
     from neuralfactors.graph_batch import GraphBatch
     from neuralfactors.inference import solve, solve_batch
-    from neuralfactors.learning import Decoder, StructuredHingeLoss, StructuredPerceptronLoss, Subgradient
+    from neuralfactors.learning import Decoder, StructuredHingeLoss, StructuredPerceptronLoss, Subgradient, decode
     from neuralfactors.potentials import Potentials
     from neuralfactors.segmentation import Segmenter
 
@@ -42,6 +42,7 @@ __all__ = [
     "StructuredPerceptronLoss",
     "Subgradient",
     "UnaryClassifier",
+    "decode",
     "solve",
     "solve_batch",
 ]
@@ -63,6 +64,7 @@ _HOMES = {
     "StructuredPerceptronLoss": "learning",
     "Subgradient": "learning",
     "UnaryClassifier": "estimators",
+    "decode": "learning",
     "solve": "inference",
     "solve_batch": "inference",
 }

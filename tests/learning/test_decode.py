@@ -24,5 +24,5 @@ def test_a_batch_of_no_graphs(method):
     no_edges, start = torch.zeros((0, 2), dtype=torch.int64), torch.zeros(1, dtype=torch.int64)
     found = Decoder(method)(Potentials(torch.zeros(0, 3), torch.zeros(0, 3, 3), no_edges, start, start))
     assert found.labels.dtype == torch.int64
-    assert found.optimal.dtype == bool
+    assert found.optimal.dtype == torch.bool
     assert len(found.labels) == len(found.score) == len(found.bound) == len(found.optimal) == 0

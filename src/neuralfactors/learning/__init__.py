@@ -8,8 +8,8 @@ run them.
 from neuralfactors.extras import needs
 
 with needs(__name__, "learn"):
-    from neuralfactors.learning.decode import Decoder
+    from neuralfactors.learning.decode import Decoder, decode
     from neuralfactors.learning.losses import LossReport, StructuredHingeLoss, StructuredPerceptronLoss
     from neuralfactors.learning.subgradient import Subgradient
 
-__all__ = ["Decoder", "LossReport", "StructuredHingeLoss", "StructuredPerceptronLoss", "Subgradient"]
+__all__ = ["Decoder", "LossReport", "StructuredHingeLoss", "StructuredPerceptronLoss", "Subgradient", "decode"]

@@ -16,7 +16,7 @@ from neuralfactors.inference.factor_graph import Factors
 from neuralfactors.inference.solve import solve_problem
 from neuralfactors.inference.validate import Options, Problem, check_options, check_threads
 from neuralfactors.potentials import Potentials
-from neuralfactors.seeds import RandomState
+from neuralfactors.seeds import RandomState, seed_of
 
 
 @dataclass(frozen=True)
@@ -24,15 +24,24 @@ class Decoded:
     """Labels of a batch with what is known of their quality, per graph."""
 
     labels: Tensor  # (V,) int64, on the device of the potentials
-    score: NDArray[np.float64]  # (G,)
-    bound: NDArray[np.float64]  # (G,) no labelling scores higher
-    optimal: NDArray[np.bool_]  # (G,) proved
-    within_tol: NDArray[np.bool_]  # (G,) proved, or score and bound within the tolerance of each other
+    score: Tensor  # (G,) float64, on the CPU like all below
+    bound: Tensor  # (G,) no labelling scores higher
+    optimal: Tensor  # (G,) bool: proved
+    within_tol: Tensor  # (G,) bool: proved, or score and bound within the tolerance of each other
+
+    @classmethod
+    def from_tensors(cls, labels: Tensor, score: Tensor, bound: Tensor, proved: Tensor) -> Decoded:
+        """What `to_tensors` made tensors of, as an operator of torch returns them."""
+        return cls(labels, score, bound, proved[0], proved[1])
+
+    def to_tensors(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Labels (V,), score (G,), bound (G,), and what is proved (2, G)."""
+        return self.labels, self.score, self.bound, torch.stack([self.optimal, self.within_tol])
 
     @property
-    def gap(self) -> NDArray[np.float64]:
+    def gap(self) -> Tensor:
         """How far the score may be from the maximum, (G,)."""
-        return np.maximum(self.bound - self.score, 0.0)
+        return (self.bound - self.score).clamp_min(0.0)
 
 
 @dataclass(eq=False, repr=False)
@@ -95,8 +104,20 @@ class Decoder(BaseEstimator):
 
     def __call__(self, potentials: Potentials) -> Decoded:
         """The labelling of highest score that the method finds, for every graph of the batch."""
+        if is_traced():
+            return Decoded.from_tensors(*_decode(*tensors_of(potentials), *self.arguments()))
         found = self.decode(problem_of(potentials))
         return replace(found, labels=found.labels.to(potentials.unary.device))
+
+    def arguments(self) -> tuple[str, float, int | None, int | None, int]:
+        """What makes the same decoder again, as an operator of torch takes it.
+
+        Returns
+        -------
+        tuple
+            Values of the parameters, in their order; a generator has become a seed.
+        """
+        return self.method, self.tol, self.max_iter, self.n_threads, seed_of(self.random_state)
 
     def decode(self, problem: Problem) -> Decoded:
         """The same from numpy arrays, with labels on the CPU.
@@ -115,7 +136,84 @@ class Decoder(BaseEstimator):
         found = solve_problem(problem, options, n_threads=check_threads(self.n_threads))
         optimal = found.status == "optimal"
         within_tol = optimal | (found.status == "within_tol")
-        return Decoded(torch.from_numpy(found.labels), found.score, found.bound, optimal, within_tol)
+        return Decoded(*map(torch.from_numpy, (found.labels, found.score, found.bound, optimal, within_tol)))
+
+
+def decode(
+    potentials: Potentials,
+    method: str = "auto",
+    *,
+    tol: float = 1e-4,
+    max_iter: int | None = None,
+    n_threads: int | None = None,
+    random_state: RandomState = 0,
+) -> Tensor:
+    """The labels of highest score; `Decoder` also returns score, bound and what is proved of every graph.
+
+    Parameters
+    ----------
+    potentials : Potentials
+        Of one graph or of a batch.
+    method : str, default="auto"
+        As in `Decoder`, like all below.
+    tol : float, default=1e-4
+        When to stop short of a proof.
+    max_iter : int, default=None
+        Iterations in place of the method's own budget.
+    n_threads : int, default=None
+        Graphs solved at the same time; None: as many as there are cores.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the method's random moves.
+
+    Returns
+    -------
+    Tensor of shape (V,)
+        int64; or of the shape that `Potentials.chain` or `Potentials.grid` was given.
+
+    Examples
+    --------
+    >>> decode(Potentials.chain(torch.tensor([[[2.0, 0.0], [0.0, 1.0]]]), 3 * torch.eye(2)))
+    tensor([[0, 0]])
+    """
+    return potentials.unflatten(Decoder(method, tol, max_iter, n_threads, random_state)(potentials).labels)
+
+
+def is_traced() -> bool:
+    """Whether torch compiles or transforms what is called (`torch.compile`, `torch.func`), so that it has no values."""
+    return torch.compiler.is_compiling() or torch._C._functorch.maybe_current_level() is not None
+
+
+def tensors_of(potentials: Potentials) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
+    """The potentials as an operator of torch takes them: without gradient, in the order of `Potentials`."""
+    p = potentials
+    return p.unary.detach(), p.interaction.detach(), p.edges, p.node_ptr, p.edge_ptr
+
+
+@torch.library.custom_op("neuralfactors::decode", mutates_args=())
+def _decode(
+    unary: Tensor,
+    interaction: Tensor,
+    edges: Tensor,
+    node_ptr: Tensor,
+    edge_ptr: Tensor,
+    method: str,
+    tol: float,
+    max_iter: int | None,
+    n_threads: int | None,
+    random_state: int,
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    decoder = Decoder(method, tol, max_iter, n_threads, random_state)
+    return decoder(Potentials(unary, interaction, edges, node_ptr, edge_ptr)).to_tensors()
+
+
+@_decode.register_fake
+def fake_decoded(*arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Tensors of the shapes and types that decoding returns; the arguments begin with those of `Potentials`."""
+    unary, _, _, node_ptr, *_ = arguments
+    n_graphs = node_ptr.shape[0] - 1  # a symbol, perhaps, which `len` would not be
+    labels = unary.new_empty(unary.shape[0], dtype=torch.int64)
+    score = torch.empty(n_graphs, dtype=torch.float64)
+    return labels, score, torch.empty_like(score), torch.empty(2, n_graphs, dtype=torch.bool)
 
 
 def problem_of(potentials: Potentials) -> Problem:
@@ -138,7 +236,7 @@ def make_problem(
 ) -> Problem:
     """A problem from arrays of matching shape, which are not checked again.
 
-    Tables (E, L, ..., L) over Q nodes each are factors, unless Q is 2.
+    Tables (E, L, ..., L) over Q nodes each, or (1, L, ..., L) that all share, are factors, unless Q is 2.
     """
     dtype = np.result_type(unary, interaction)
     unary, interaction = np.ascontiguousarray(unary, dtype), np.ascontiguousarray(interaction, dtype)
@@ -146,13 +244,14 @@ def make_problem(
         return Problem(unary, interaction, edges, node_ptr, edge_ptr)
     n_factors, order = edges.shape
     n_labels = unary.shape[1]
+    tables = np.broadcast_to(interaction, (n_factors, *interaction.shape[1:]))
     return Problem(
         unary=unary,
         interaction=np.zeros((0, n_labels, n_labels), unary.dtype),
         edges=np.zeros((0, 2), np.int64),
         node_ptr=node_ptr,
         edge_ptr=np.zeros_like(edge_ptr),
-        factors=Factors(order * np.arange(n_factors + 1), edges.ravel(), interaction.astype(np.float64).ravel()),
+        factors=Factors(order * np.arange(n_factors + 1), edges.ravel(), tables.astype(np.float64).ravel()),
     )
 
 

@@ -14,39 +14,56 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
-from neuralfactors.learning.decode import Decoded, Decoder, clamp_labelled
-from neuralfactors.potentials import Potentials, hamming, loss_augment, node_costs
+from neuralfactors.learning.decode import Decoded, Decoder
+from neuralfactors.learning.search import check_range, find_rival
+from neuralfactors.potentials import Potentials, hamming, node_costs
 
 T = TypeVar("T")
+IGNORED = -100  # what torch marks targets by that count for nothing
 AUTO = "auto"  # a parameter that is to be chosen when the training data are known; see `neuralfactors.learning.auto`
 
 
-@dataclass(frozen=True)
 class LossReport:
-    """What the last call of a loss knows of its own quality.
+    """What the last call of a loss knows of its own quality; shares are computed when they are asked for.
 
     Parameters
     ----------
-    gap : float
-        Mean distance between score and bound of the inference, in units of the loss.
-    optimal : float
-        Share of graphs whose inference is proved optimal.
-    within_tol : float
-        Share of graphs whose inference is proved optimal or within the decoder's tolerance.
-    negative : float
-        Share of graphs whose violation fell below zero, which only approximate inference can do.
-    differing : float
-        Share of labelled nodes at which z and y differ.
-    z : Tensor of shape (V,)
-        The loss-augmented prediction.
+    found : Violation
+        Of the batch.
+    y : Tensor of shape (V,)
+        Its labels, −1 for void.
     """
 
-    gap: float  # mean distance between score and bound of the inference, in units of the loss
-    optimal: float  # share of graphs whose inference is proved optimal
-    within_tol: float  # share of graphs whose inference is proved optimal or within the decoder's tolerance
-    negative: float  # share of graphs whose violation fell below zero, which only approximate inference can do
-    differing: float  # share of labelled nodes at which z and y differ
-    z: Tensor  # (V,) the loss-augmented prediction
+    def __init__(self, found: Violation, y: Tensor) -> None:
+        self.decoded = found.decoded
+        self.z = found.z  # (V,) the loss-augmented prediction
+        self.y = y  # (V,)
+        self.below = found.negative  # (G,)
+
+    @property
+    def gap(self) -> float:
+        """Mean distance between score and bound of the inference, in units of the loss."""
+        return _mean(self.decoded.gap)
+
+    @property
+    def optimal(self) -> float:
+        """Share of graphs whose inference is proved optimal."""
+        return _mean(self.decoded.optimal)
+
+    @property
+    def within_tol(self) -> float:
+        """Share of graphs whose inference is proved optimal or within the decoder's tolerance."""
+        return _mean(self.decoded.within_tol)
+
+    @property
+    def negative(self) -> float:
+        """Share of graphs whose violation fell below zero, which only approximate inference can do."""
+        return _mean(self.below)
+
+    @property
+    def differing(self) -> float:
+        """Share of labelled nodes at which z and y differ."""
+        return _mean((self.z != self.y)[self.y >= 0])
 
 
 @dataclass(frozen=True)
@@ -61,7 +78,7 @@ class Violation:
     @property
     def negative(self) -> Tensor:
         """Which graphs fell below zero by more than rounding explains, (G,)."""
-        scale = torch.from_numpy(self.decoded.score).abs().clamp_min(1.0)
+        scale = self.decoded.score.abs().clamp_min(1.0)
         return self.value.detach().cpu() < -1e-5 * scale
 
 
@@ -95,20 +112,8 @@ def violation(
     ValueError
         If a potential of −inf forbids a true label.
     """
-    labelled = y >= 0
-    full = bool(labelled.all())
-    with torch.no_grad():
-        if not full and void == "complete":
-            decoder = decoder.fine()  # for z as well: were it rougher than the completion, it would often score less
-            # Where no completion is allowed, inference keeps to the given labels no more; `check_allowed` names them.
-            y = torch.where(labelled, y, decoder(clamp_labelled(potentials, y)).labels)
-    if not full and void == "drop":
-        potentials, y = potentials.masked(labelled), y.clamp_min(0)
-    with torch.no_grad():
-        decoded = decoder(loss_augment(potentials, y, costs) if augment else potentials)
-        z = decoded.labels if full or void == "complete" else torch.where(labelled, decoded.labels, y)
-        check_allowed(potentials, y)
-    value = potentials.contrast(z, y)
+    y, z, decoded, inside = find_rival(potentials, y, costs, decoder, augment=augment, void=void)
+    value = potentials.contrast(z, y, inside)
     if augment:
         value = value + hamming(y, z, costs.to(value.dtype), potentials.node_graph, potentials.n_graphs)
     return Violation(value, y, z, decoded)
@@ -175,7 +180,8 @@ class StructuredHingeLoss(nn.Module):
         potentials : Potentials
             Of a batch of graphs.
         y : Tensor of shape (V,)
-            int64 labels, −1 for void.
+            Integers of any type, −1 or −100 where there is no label; or of the shape (B, T) or (B, H, W) that the
+            potentials were made from, whatever they are in the padding.
         node_weight : Tensor of shape (V,), default=None
             Multiplies what a wrong node costs.
 
@@ -184,7 +190,7 @@ class StructuredHingeLoss(nn.Module):
         Tensor
             A scalar, or of shape (G,) with `reduction="none"`; differentiable in the potentials.
         """
-        check_y(y, potentials)
+        y = as_labels(y, potentials)
         self._refuse_weight("node_weight", node_weight)
         check_node_weight(node_weight, len(y))
         if self.class_weight is not None and len(self.class_weight) != potentials.n_labels:
@@ -192,7 +198,7 @@ class StructuredHingeLoss(nn.Module):
             raise ValueError(f"class_weight needs {expected}, got {len(self.class_weight)}")
         costs = node_costs(y, self.class_weight, node_weight)
         found = violation(potentials, y, costs, self.decoder, augment=self.augment, void=self.void)
-        self.report = _report(found, y)
+        self.report = LossReport(found, y)
         hinge = found.value.clamp_min(0)  # approximate inference may miss y itself and fall below zero
         if self.reduction == "none":
             return hinge
@@ -240,31 +246,22 @@ def check_class_weight(class_weight: ArrayLike | Tensor | None) -> Tensor | None
     return weight
 
 
-def check_y(y: Tensor, potentials: Potentials) -> None:
-    """Refuse labels that do not fit the potentials."""
+def as_labels(y: Tensor, potentials: Potentials) -> Tensor:
+    """Labels of the nodes as int64 (V,), −1 where there is none; refused unless they fit the potentials."""
     if not isinstance(y, Tensor):
         raise ValueError(f"y must be a tensor, got {type(y).__name__}")
-    if y.shape != (len(potentials.unary),) or y.dtype != torch.int64:
-        expected = f"int64 of shape ({len(potentials.unary)},)"
-        raise ValueError(f"y must be {expected}, got {y.dtype} of shape {tuple(y.shape)}")
-    if len(y) and (int(y.min()) < -1 or int(y.max()) >= potentials.n_labels):
-        low, high = int(y.min()), int(y.max())
-        raise ValueError(f"y must hold labels from 0 to {potentials.n_labels - 1}, or -1 for void; got {low} to {high}")
-
-
-def check_allowed(potentials: Potentials, y: Tensor) -> None:
-    """Refuse labels `y` (V,) that a potential of −inf forbids: the loss would be infinite."""
-    places = ("node", "edge"), potentials.selected(y), (potentials.node_ptr, potentials.edge_ptr)
-    for what, values, pointers in zip(*places, strict=True):
-        rows = torch.nonzero(values == -torch.inf)[:, 0].cpu()
-        if len(rows):
-            row = int(rows[0])
-            graph = int(torch.searchsorted(pointers, row, right=True)) - 1
-            labels = y[row if what == "node" else potentials.edges[row]].tolist()
-            raise ValueError(
-                f"{what} {row - int(pointers[graph])} of graph {graph} in the batch has true label {labels}, "
-                "which a potential of −inf forbids: allow it, or make it void (−1)"
-            )
+    shapes: list[tuple[int, ...]] = [(len(potentials.unary),)]
+    shapes += [] if potentials.layout is None else [potentials.layout.shape]
+    if tuple(y.shape) not in shapes or y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
+        expected = " or ".join(map(str, shapes))
+        raise ValueError(f"y must hold integers of shape {expected}, got {y.dtype} of shape {tuple(y.shape)}")
+    if y.ndim > 1 and potentials.layout is not None:
+        y = potentials.layout.flatten(y)
+    y = y.to(torch.int64)
+    y = torch.where(y == IGNORED, -1, y)
+    if not torch.compiler.is_compiling():  # else the search looks
+        check_range(y, potentials.n_labels)
+    return y
 
 
 def check_node_weight(node_weight: Tensor | None, n_nodes: int) -> None:
@@ -306,15 +303,5 @@ def check_option(name: str, value: str, options: tuple[str, ...]) -> None:
         raise ValueError(f"{name} must be one of {list(options)}, got {value!r}")
 
 
-def _report(found: Violation, y: Tensor) -> LossReport:
-    labelled = y >= 0
-    differing = ((found.z != y) & labelled).sum() / labelled.sum().clamp_min(1)
-    graphs = max(1, len(found.value))
-    return LossReport(
-        gap=float(found.decoded.gap.sum()) / graphs,
-        optimal=float(found.decoded.optimal.sum()) / graphs,
-        within_tol=float(found.decoded.within_tol.sum()) / graphs,
-        negative=float(found.negative.sum()) / graphs,
-        differing=float(differing),
-        z=found.z,
-    )
+def _mean(values: Tensor) -> float:
+    return float(values.sum()) / max(1, len(values))
