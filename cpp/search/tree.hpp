@@ -118,13 +118,28 @@ class TreeSolver {
   // out[b] = max_a score[a] + entry(a here, b at the other end of the arc)
   template <class T>
   static void send(const Problem<T>& p, const Graph::Arc& arc, const double* score, double* out) {
-    std::fill_n(out, p.n_labels, kForbidden);
+    const int n_labels = p.n_labels;
     const T* t = p.table(arc.edge);
-    for (int r = 0; r < p.n_labels; ++r)
-      for (int c = 0; c < p.n_labels; ++c, ++t) {
-        const int here = arc.from_tail ? r : c, there = arc.from_tail ? c : r;
-        out[there] = std::max(out[there], score[here] + *t);
-      }
+    if (!arc.from_tail) {
+      for (int r = 0; r < n_labels; ++r, t += n_labels) out[r] = max_sum(score, t, n_labels);
+      return;
+    }
+    std::fill_n(out, n_labels, kForbidden);
+    for (int r = 0; r < n_labels; ++r, t += n_labels)
+      for (int c = 0; c < n_labels; ++c) out[c] = std::max(out[c], score[r] + t[c]);
+  }
+
+  // max_a x[a] + y[a], by as many maxima as the processor can take side by side.
+  template <class T>
+  static double max_sum(const double* x, const T* y, int n) {
+    constexpr int kSide = 4;
+    double best[kSide];
+    std::fill_n(best, kSide, kForbidden);
+    int a = 0;
+    for (; a + kSide <= n; a += kSide)
+      for (int k = 0; k < kSide; ++k) best[k] = std::max(best[k], x[a + k] + y[a + k]);
+    for (; a < n; ++a) best[a % kSide] = std::max(best[a % kSide], x[a] + y[a]);
+    return *std::max_element(best, best + kSide);
   }
 };
 

@@ -6,6 +6,7 @@ torch and differentiable. The letters are the paper's: y are the true labels, z 
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, field, replace
 
 from neuralfactors.extras import needs
@@ -214,6 +215,23 @@ class Potentials:
             self._known[pointers] = graph_numbers(pointers, self.unary.device, n_rows)
         return self._known[pointers]
 
+    def with_unary(self, unary: Tensor) -> Potentials:
+        """The same with other scores of the labels; nothing is checked again.
+
+        Parameters
+        ----------
+        unary : Tensor of shape (V, L)
+            The other scores.
+
+        Returns
+        -------
+        Potentials
+            A copy, which shares all else.
+        """
+        changed = copy(self)
+        object.__setattr__(changed, "unary", unary)
+        return changed
+
     def score(self, y: Tensor) -> Tensor:
         """Compatibility g(x, y) of every graph: the sum of the factor values that a labelling selects.
 
@@ -324,8 +342,8 @@ def joint_labels(y: Tensor, edges: Tensor, n_labels: int) -> Tensor:
         int64, the label of the last node running fastest.
     """
     joint = torch.zeros(len(edges), dtype=torch.int64, device=edges.device)
-    for nodes in edges.unbind(1):
-        joint = joint * n_labels + y[nodes]
+    for labels in y.index_select(0, edges.reshape(-1)).view(edges.shape).unbind(1):
+        joint = joint * n_labels + labels
     return joint
 
 
@@ -397,8 +415,7 @@ def loss_augment(potentials: Potentials, y: Tensor, costs: Tensor) -> Potentials
     """
     scores = _to_summands(potentials.unary)
     costs = costs.to(scores.dtype)[:, None]
-    unary = (scores + costs).scatter_add(1, y.clamp_min(0)[:, None], -costs)
-    return replace(potentials, unary=unary)
+    return potentials.with_unary((scores + costs).scatter_add(1, y.clamp_min(0)[:, None], -costs))
 
 
 def graph_numbers(pointers: Tensor, device: torch.device | None = None, n_rows: int | None = None) -> Tensor:

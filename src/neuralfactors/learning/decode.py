@@ -288,7 +288,7 @@ def clamp_labelled(potentials: Potentials, y: Tensor) -> Potentials:
     """The potentials in which every labelled node of `y` (V,) must take its label and the void ones are free."""
     allowed = torch.zeros_like(potentials.unary, dtype=torch.bool).scatter_(1, y.clamp_min(0)[:, None], True)
     allowed |= (y < 0)[:, None]
-    return replace(potentials, unary=potentials.unary.masked_fill(~allowed, -torch.inf))
+    return potentials.with_unary(potentials.unary.masked_fill(~allowed, -torch.inf))
 
 
 def _to_numpy(values: Tensor) -> NDArray[Any]:
