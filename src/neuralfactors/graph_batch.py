@@ -5,19 +5,22 @@ Factors and inference work on whole batches. Pointers say which nodes and edges 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.extras import needs
-from neuralfactors.graph import Counted, Graph, check_agreement
+from neuralfactors.graph import Counted, Graph, check_agreement, check_labels
+from neuralfactors.pyg import pieces_of
 
 with needs(__name__, "learn"):
     import torch
     from torch import Tensor
+
+MOVED = ("node_features", "edges", "edge_features", "node_weight", "y")  # with the batch, to its device
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +41,17 @@ class GraphBatch(Counted):
         The same for interactions.
     node_weight : Tensor of shape (V,), default=None
         What a wrong node costs; None: 1.
+    y : Tensor of shape (V,), default=None
+        int64 labels, −1 for void.
+
+    Examples
+    --------
+    A DataLoader makes batches of (graph, labels) pairs with `GraphBatch.collate`:
+
+    >>> from torch.utils.data import DataLoader
+    >>> pairs = [(Graph([[0.0], [1.0]], [[0, 1]]), [1, 0]), (Graph([[2.0]]), [1])]
+    >>> [batch.y.tolist() for batch in DataLoader(pairs, batch_size=2, collate_fn=GraphBatch.collate)]
+    [[1, 0, 1]]
     """
 
     node_features: Tensor  # (V, D)
@@ -46,6 +60,7 @@ class GraphBatch(Counted):
     node_ptr: Tensor  # (G + 1,) int64, on the CPU: graph g owns the nodes node_ptr[g]:node_ptr[g + 1]
     edge_ptr: Tensor  # (G + 1,) int64, on the CPU
     node_weight: Tensor | None = None  # (V,)
+    y: Tensor | None = None  # (V,) int64, −1 where there is no label
 
     def __post_init__(self) -> None:
         if len(self.edges) != len(self.edge_features):
@@ -54,7 +69,9 @@ class GraphBatch(Counted):
             raise ValueError(f"edges and edge_features need one row per interaction, got shapes {shapes}{advice}")
 
     @classmethod
-    def from_graphs(cls, graphs: Iterable[Graph], dtype: torch.dtype = torch.float32) -> GraphBatch:
+    def from_graphs(
+        cls, graphs: Iterable[Graph], dtype: torch.dtype = torch.float32, y: Iterable[ArrayLike] | None = None
+    ) -> GraphBatch:
         """The batch of `graphs`, which must agree in their numbers of features and in the order of their edges.
 
         Parameters
@@ -63,6 +80,8 @@ class GraphBatch(Counted):
             At least one.
         dtype : torch.dtype, default=torch.float32
             Type of features and weights.
+        y : iterable of arrays of shape (V,), default=None
+            Labels of every graph, −1 for void.
 
         Returns
         -------
@@ -94,7 +113,58 @@ class GraphBatch(Counted):
             torch.from_numpy(node_ptr),
             torch.from_numpy(edge_ptr),
             weight,
+            None if y is None else _labels(graphs, list(y)),
         )
+
+    @classmethod
+    def collate(cls, samples: Iterable[Graph | tuple[Graph, ArrayLike]]) -> GraphBatch:
+        """The batch of graphs, or of pairs (graph, labels): a `collate_fn` of torch's DataLoader.
+
+        Parameters
+        ----------
+        samples : iterable of Graph or of (Graph, labels)
+            All of one kind.
+
+        Returns
+        -------
+        GraphBatch
+            With labels if they were given.
+        """
+        samples = list(samples)
+        if any(isinstance(sample, Graph) for sample in samples):
+            return cls.from_graphs(samples)  # type: ignore[arg-type]  # which refuses a mixture
+        graphs, labels = zip(*samples, strict=True)
+        return cls.from_graphs(graphs, y=labels)
+
+    @classmethod
+    def from_pyg(cls, data: Any, mask: str | None = None) -> GraphBatch:
+        """The batch of a PyTorch Geometric `Batch` or `Data`, whose tensors are taken as they are.
+
+        Where every edge has its reverse, as PyTorch Geometric stores undirected ones, the one with the smaller node
+        first is kept.
+
+        Parameters
+        ----------
+        data : Batch or the like
+            With `x` (V, D) and `edge_index` (2, E); `edge_attr` (E, K), `y` (V,), and `ptr` or `batch` if it has them.
+        mask : str, default=None
+            Name of a mask of nodes, such as "train_mask": labels outside it become void.
+
+        Returns
+        -------
+        GraphBatch
+            On the device of `data`, with pointers on the CPU.
+
+        Examples
+        --------
+        >>> from types import SimpleNamespace
+        >>> edge_index = torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+        >>> data = SimpleNamespace(x=torch.zeros(4, 1), edge_index=edge_index, batch=torch.tensor([0, 0, 0, 1]))
+        >>> batch = GraphBatch.from_pyg(data)
+        >>> batch.edges.tolist(), batch.node_ptr.tolist()
+        ([[0, 1], [1, 2]], [0, 3, 4])
+        """
+        return cls(**pieces_of(data, mask))  # type: ignore[arg-type]  # only the labels may be None
 
     @property
     def n_graphs(self) -> int:
@@ -106,21 +176,43 @@ class GraphBatch(Counted):
         """Number of nodes of every graph."""
         return self.node_ptr.diff().tolist()
 
-    def to(self, device: torch.device | str) -> GraphBatch:
+    def to(self, device: torch.device | str, non_blocking: bool = False) -> GraphBatch:
         """The batch with its tensors on another device.
 
         Parameters
         ----------
         device : torch.device or str
-            Where features, edges and weights go.
+            Where features, edges, weights and labels go.
+        non_blocking : bool, default=False
+            Whether to copy in the background, which needs page-locked memory.
 
         Returns
         -------
         GraphBatch
             The pointers stay on the CPU, where inference reads them.
         """
-        moved = {name: getattr(self, name) for name in ("node_features", "edges", "edge_features", "node_weight")}
-        return replace(self, **{name: value.to(device) for name, value in moved.items() if value is not None})
+        return self._with(lambda tensor: tensor.to(device, non_blocking=non_blocking), MOVED)
+
+    def pin_memory(self) -> GraphBatch:
+        """The batch in page-locked memory, from which `to(device, non_blocking=True)` copies in the background.
+
+        Returns
+        -------
+        GraphBatch
+            Of tensors that all are pinned.
+        """
+        return self._with(Tensor.pin_memory, (*MOVED, "node_ptr", "edge_ptr"))
+
+    def _with(self, change: Callable[[Tensor], Tensor], names: Iterable[str]) -> GraphBatch:
+        values = {name: getattr(self, name) for name in names}
+        return replace(self, **{name: change(value) for name, value in values.items() if value is not None})
+
+
+def _labels(graphs: list[Graph], y: list[ArrayLike]) -> Tensor:
+    if len(y) != len(graphs):
+        raise ValueError(f"y needs the labels of every graph: expected {len(graphs)}, got {len(y)}")
+    rows = [check_labels(labels, g.n_nodes, f"y[{n}]") for n, (g, labels) in enumerate(zip(graphs, y, strict=True))]
+    return torch.from_numpy(np.concatenate(rows))
 
 
 def _pointers(sizes: list[int]) -> NDArray[np.int64]:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-import torch
-from torch import Tensor
-
+from neuralfactors.extras import needs
 from neuralfactors.labels import VOID
+
+with needs(__name__, "learn"):
+    import torch
+    from torch import Tensor
+
+IGNORED = -100  # what torch marks targets by that count for nothing
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +39,12 @@ class Layout:
             return values.reshape(self.shape)
         size = torch.Size(self.shape).numel()
         return values.new_full((size,), fill).scatter(0, self.index.to(values.device), values).view(self.shape)
+
+
+def as_int64(y: Tensor) -> Tensor:
+    """Labels of any integer type as int64, −1 for those that torch marks as ignored."""
+    y = y.to(torch.int64)
+    return torch.where(y == IGNORED, VOID, y)
 
 
 class Pieces(NamedTuple):
@@ -66,7 +76,7 @@ def chains(
         node, pairs = (mask.reshape(-1).cumsum(0) - 1), torch.nonzero(mask[:, 1:].reshape(-1))[:, 0]
         unary, ends = unary.index_select(0, index), node[ends.index_select(0, pairs)]
         tables = tables if transitions.ndim == 2 else tables.index_select(0, pairs)
-    node_ptr, edge_ptr = _pointers(lengths), _pointers((lengths - 1).clamp_min(0))
+    node_ptr, edge_ptr = pointers_of(lengths), pointers_of((lengths - 1).clamp_min(0))
     occupied = lengths > 0 if mask is not None or not n_steps else slice(None)
     for name, bonus, places in (("start", start, node_ptr[:-1]), ("end", end, node_ptr[1:] - 1)):
         if bonus is not None:
@@ -98,7 +108,7 @@ def grids(
     same = horizontal.ndim == 2 and all(table is horizontal for table in tables.values())
     interaction = horizontal if same else _joined(list(tables.values()), ends)
     sizes = torch.ones(n_grids, dtype=torch.int64)
-    node_ptr, edge_ptr = _pointers(sizes * height * width), _pointers(sizes * edges.shape[1])
+    node_ptr, edge_ptr = pointers_of(sizes * height * width), pointers_of(sizes * edges.shape[1])
     return Pieces(
         unary.reshape(-1, n_labels), interaction, edges.reshape(-1, 2), node_ptr, edge_ptr, Layout(tuple(shape))
     )
@@ -123,7 +133,8 @@ def _joined(tables: list[Tensor], ends: list[Tensor]) -> Tensor:
     return torch.cat(rows, dim=1).flatten(0, 1)
 
 
-def _pointers(sizes: Tensor) -> Tensor:
+def pointers_of(sizes: Tensor) -> Tensor:
+    """Pointers (G + 1,) to the rows of G graphs of these sizes."""
     return torch.cat([sizes.new_zeros(1), sizes.cumsum(0)])
 
 

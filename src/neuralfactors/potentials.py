@@ -10,12 +10,11 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 
 from neuralfactors.extras import needs
+from neuralfactors.layouts import Layout, chains, grids
 
 with needs(__name__, "learn"):
     import torch
     from torch import Tensor
-
-from neuralfactors.layouts import Layout, chains, grids
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,12 +14,12 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor, nn
 
+from neuralfactors.layouts import as_int64
 from neuralfactors.learning.decode import Decoded, Decoder
 from neuralfactors.learning.search import check_range, find_rival
 from neuralfactors.potentials import Potentials, hamming, node_costs
 
 T = TypeVar("T")
-IGNORED = -100  # what torch marks targets by that count for nothing
 AUTO = "auto"  # a parameter that is to be chosen when the training data are known; see `neuralfactors.learning.auto`
 
 
@@ -257,8 +257,7 @@ def as_labels(y: Tensor, potentials: Potentials) -> Tensor:
         raise ValueError(f"y must hold integers of shape {expected}, got {y.dtype} of shape {tuple(y.shape)}")
     if y.ndim > 1 and potentials.layout is not None:
         y = potentials.layout.flatten(y)
-    y = y.to(torch.int64)
-    y = torch.where(y == IGNORED, -1, y)
+    y = as_int64(y)
     if not torch.compiler.is_compiling():  # else the search looks
         check_range(y, potentials.n_labels)
     return y
