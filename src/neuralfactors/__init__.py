@@ -15,7 +15,7 @@ if TYPE_CHECKING:
         StructuredPerceptron,
         UnaryClassifier,
     )
-    from neuralfactors.factor_model import FactorModel
+    from neuralfactors.factor_model import BatchModel, FactorModel
     from neuralfactors.factors import Factor, Network
     from neuralfactors.graph import Graph
     from neuralfactors.graph_batch import GraphBatch
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 __all__ = [
+    "BatchModel",
     "CuttingPlaneSVM",
     "Decoder",
     "Factor",
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "BatchModel": "factor_model",
     "CuttingPlaneSVM": "estimators",
     "Decoder": "learning",
     "Factor": "factors",

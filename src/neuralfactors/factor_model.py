@@ -1,4 +1,4 @@
-"""The model of an estimator: a unary and an interaction factor, applied to a batch of graphs."""
+"""The model of an estimator: a unary and an interaction factor, or one module, applied to a batch of graphs."""
 
 from __future__ import annotations
 
@@ -130,6 +130,63 @@ class FactorModel(nn.Module):
     def _check(values: Tensor, expected: tuple[int, int], name: str) -> None:
         if values.shape != expected:
             raise ValueError(f"the {name} factor must give values of shape {expected}, got {tuple(values.shape)}")
+
+
+class BatchModel(FactorModel):
+    """A module that makes the potentials of a whole batch, such as a graph network, in place of two factors.
+
+    Parameters
+    ----------
+    module : nn.Module
+        GraphBatch in, Potentials out.
+    n_labels : int or None, default=None
+        Number of labels, L; None: as many as the module gives, or as the estimator that it is given to finds.
+
+    Examples
+    --------
+    >>> from neuralfactors.graph import Graph
+    >>> model = BatchModel(FactorModel(Factor(1, 3), None, n_labels=3))
+    >>> model(GraphBatch.from_graphs([Graph([[0.0], [1.0]], [[0, 1]])])).unary.shape
+    torch.Size([2, 3])
+    """
+
+    def __init__(self, module: nn.Module, n_labels: int | None = None) -> None:
+        if not isinstance(module, nn.Module):
+            raise ValueError(f"module must be an nn.Module, got {module!r}")
+        super().__init__(module, None, n_labels or 0)
+
+    def forward(self, batch: GraphBatch, workspace: Workspace | None = None) -> Potentials:  # noqa: ARG002
+        """Potentials of a batch.
+
+        Parameters
+        ----------
+        batch : GraphBatch
+            Graphs with the features that the module expects.
+        workspace : Workspace, default=None
+            Not used.
+
+        Returns
+        -------
+        Potentials
+            Those of the module, differentiable.
+
+        Raises
+        ------
+        ValueError
+            If the module gives something else.
+        """
+        potentials: Potentials = self.unary(batch)
+        if not isinstance(potentials, Potentials):
+            raise ValueError(f"the model must give Potentials for a GraphBatch, got {type(potentials).__name__}")
+        self._check(potentials.unary, (batch.n_nodes, self.n_labels or potentials.n_labels), "model's unary")
+        if potentials.node_ptr is not batch.node_ptr and not torch.equal(potentials.node_ptr, batch.node_ptr):
+            raise ValueError("the model must give potentials with the node_ptr of the batch: pass it on to them")
+        return potentials
+
+    @property
+    def rowwise(self) -> bool:
+        """Never: what such a module computes of a row may depend on any other."""
+        return False
 
 
 def _is_rowwise(factor: nn.Module) -> bool:

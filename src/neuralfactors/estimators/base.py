@@ -16,7 +16,7 @@ from torch import Tensor, nn
 
 from neuralfactors.estimators.files import from_document, to_document, to_json
 from neuralfactors.estimators.parts import Composed
-from neuralfactors.factor_model import FactorModel
+from neuralfactors.factor_model import BatchModel, FactorModel
 from neuralfactors.factors import Network
 from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph, check_agreement, check_labels
@@ -141,11 +141,12 @@ class StructuredEstimator(Composed):
         found = []
         for batch in self._batches(X):
             whole = self._potentials(batch)
-            node_ptr, edge_ptr = batch.node_ptr.tolist(), batch.edge_ptr.tolist()
+            node_ptr, edge_ptr = whole.node_ptr.tolist(), whole.edge_ptr.tolist()
             for g in range(batch.n_graphs):
                 nodes, edges = slice(node_ptr[g], node_ptr[g + 1]), slice(edge_ptr[g], edge_ptr[g + 1])
                 ends = whole.edges[edges] - node_ptr[g]
-                found.append(Potentials(whole.unary[nodes].clone(), whole.interaction[edges].clone(), ends))
+                tables = whole.interaction if whole.shared else whole.interaction[edges]
+                found.append(Potentials(whole.unary[nodes].clone(), tables.clone(), ends))
         return found
 
     def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
@@ -288,7 +289,7 @@ class StructuredEstimator(Composed):
         factors = [_build(unary, generator, self.n_node_features_, self.n_labels_, 1)]
         if interaction is not None:
             factors.append(_build(interaction, generator, self.n_edge_features_, self.n_labels_, self.order_))
-        model = FactorModel(factors[0], factors[1] if factors[1:] else None, self.n_labels_)
+        model = self._join(*factors)
         device, dtype = self._place()
         if dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {dtype!r}")
@@ -298,6 +299,11 @@ class StructuredEstimator(Composed):
             return model.to(device, DTYPES[dtype]).eval()
         except (AssertionError, RuntimeError) as error:
             raise ValueError(f"device must be one that this machine has, such as 'cpu', got {device!r}") from error
+
+    def _join(self, unary: nn.Module, interaction: nn.Module | None = None) -> FactorModel:
+        if isinstance(unary, BatchModel):
+            return BatchModel(unary.unary, self.n_labels_)
+        return FactorModel(unary, interaction, self.n_labels_)
 
     def _description(self) -> dict[str, Any]:
         parts = zip(("unary", "interaction"), self._networks(), strict=True)

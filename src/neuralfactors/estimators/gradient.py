@@ -16,7 +16,7 @@ from neuralfactors.estimators.base import Described, StructuredEstimator
 from neuralfactors.estimators.checkpoint import Checkpoint, find_checkpoint, fingerprint
 from neuralfactors.estimators.parts import Parts, or_default
 from neuralfactors.estimators.validation import Labelled, check_validation, hold_out
-from neuralfactors.factor_model import FactorModel
+from neuralfactors.factor_model import BatchModel, FactorModel
 from neuralfactors.factors import Network, as_network
 from neuralfactors.graph import Graph
 from neuralfactors.learning.auto import CHOSEN, by_name, resolve
@@ -240,6 +240,8 @@ class GradientEstimator(StructuredEstimator):
 
     def _pretrain(self, samples: Samples, settings: Settings, weight: Tensor | None) -> None:
         """Let the unary factor learn alone. It is short, and the same each time: an interrupted one begins anew."""
+        if isinstance(self.model_, BatchModel):
+            raise ValueError("pretrain must be 0 with a BatchModel, which has no unary factor to train alone")
         alone, n_epochs = FactorModel(self.model_.unary, None, self.n_labels_), settings.trainer.pretrain
         trainer = replace(settings.trainer, keep="last", averaging=None, patience=None)
         first = replace(settings, trainer=trainer, loss="cross-entropy", max_iter=n_epochs)
@@ -263,7 +265,8 @@ class JointEstimator(GradientEstimator):
     _parts: ClassVar[Parts] = {**GradientEstimator._parts, "interaction": as_network, "decoder": or_default(Decoder)}
 
     def _networks(self) -> tuple[Described, Described | None]:
-        return as_network(self.unary), as_network(self.interaction)
+        alone = isinstance(self.unary, BatchModel)
+        return as_network(self.unary), None if alone else as_network(self.interaction)
 
 
 def _depth(described: Described | None) -> int:
