@@ -26,6 +26,12 @@ def load(monkeypatch):
             del sys.modules[name]
 
 
+def test_losses_compared_with_pytorch_crf_start_from_the_same_scores(load):
+    pytest.importorskip("torchcrf", reason="pytorch-crf is not installed")
+    for step in load("torch_losses").rivals(3).values():
+        step()
+
+
 @pytest.fixture
 def problem():
     unary = np.array([[0.0, 1.0], [0.5, 0.0], [2.0, -np.inf]])

@@ -69,6 +69,20 @@ def test_without_a_mask_all_steps_count():
         assert not isinstance(one, torch.Tensor) or torch.equal(one, other)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning:torchcrf")
+def test_chains_decode_as_those_of_pytorch_crf():
+    crf = pytest.importorskip("torchcrf", reason="pytorch-crf is not installed").CRF(5, batch_first=True)
+    torch.manual_seed(0)
+    emissions, mask = torch.randn(4, 7, 5), torch.arange(7) < torch.tensor([7, 1, 4, 6])[:, None]
+    chain = Potentials.chain(emissions, crf.transitions, mask, crf.start_transitions, crf.end_transitions)
+    labels = decode(chain)
+    assert [row[row >= 0].tolist() for row in labels] == crf.decode(emissions, mask)
+    y = torch.randint(5, mask.shape)
+    contrast = chain.score(chain.layout.flatten(y)) - chain.score(chain.layout.flatten(labels))
+    likelihoods = [crf(emissions, tags, mask, reduction="none") for tags in (y, labels.clamp_min(0))]
+    torch.testing.assert_close(contrast, likelihoods[0] - likelihoods[1])
+
+
 @pytest.mark.parametrize(("n_chains", "n_steps"), [(0, 3), (2, 0), (0, 0), (1, 1), (2, 1)])
 def test_empty_and_single_steps(n_chains, n_steps):
     emissions = torch.zeros(n_chains, n_steps, 2)

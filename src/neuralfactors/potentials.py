@@ -263,15 +263,13 @@ class Potentials:
             Interaction scores.
         """
         joint = joint_labels(y, self.edges, self.n_labels)
-        return self._values(y), self._entries(joint)
-
-    def _values(self, y: Tensor) -> Tensor:
-        return self.unary.gather(1, y[:, None])[:, 0]
+        return self.unary.gather(1, y[:, None])[:, 0], self._entries(joint[:, None])[:, 0]
 
     def _entries(self, joint: Tensor) -> Tensor:
+        """The entries `joint` (E, N) of the tables, in one step: each would cost a gradient of the size of all."""
         if self.shared:  # by `index_select`, whose gradient is that of one table
-            return self.interaction.flatten().index_select(0, joint)
-        return self.interaction.flatten(1).gather(1, joint[:, None])[:, 0]
+            return self.interaction.flatten().index_select(0, joint.reshape(-1)).view(joint.shape)
+        return self.interaction.flatten(1).gather(1, joint)
 
     def contrast(self, z: Tensor, y: Tensor, inside: Tensor | None = None) -> Tensor:
         """Difference g(x, z) − g(x, y) of every graph, summed over the rows that differ, so that nothing large cancels.
@@ -292,8 +290,8 @@ class Potentials:
         """
         before, after = joint_labels(y, self.edges, self.n_labels), joint_labels(z, self.edges, self.n_labels)
         changed = before != after if inside is None else (before != after) & inside[self.edges].all(dim=1)
-        nodes = _difference(self._values(z), self._values(y), z != y)
-        return self._sum(nodes, _difference(self._entries(after), self._entries(before), changed))
+        nodes = _difference(self.unary.gather(1, torch.stack([z, y], dim=1)), z != y)
+        return self._sum(nodes, _difference(self._entries(torch.stack([after, before], dim=1)), changed))
 
     def _sum(self, nodes: Tensor, edges: Tensor) -> Tensor:
         dtype = torch.promote_types(nodes.dtype, edges.dtype)
@@ -430,9 +428,10 @@ def _distinct(tables: Tensor, ndim: int) -> Tensor:
     return tables[:1] if tables.ndim == ndim and len(tables) > 1 and tables.stride(0) == 0 else tables
 
 
-def _difference(plus: Tensor, minus: Tensor, differ: Tensor) -> Tensor:
-    # Zero where nothing differs, also where both are −inf.
-    return torch.where(differ, _to_summands(plus) - _to_summands(minus), 0.0)
+def _difference(pairs: Tensor, differ: Tensor) -> Tensor:
+    """The first less the second of `pairs` (N, 2); zero where nothing differs, also where both are −inf."""
+    plus, minus = _to_summands(pairs).unbind(1)
+    return torch.where(differ, plus - minus, 0.0)
 
 
 def _to_summands(values: Tensor) -> Tensor:
