@@ -27,11 +27,12 @@ TOPICS = {
     "inference/test_alpha_expansion.py", "inference/test_maxflow.py", "vision/test_kernels.py",
     "inference/test_anytime.py", "inference/test_batch.py", "inference/test_certificates.py",
     "inference/test_claims.py", "inference/test_fuzz.py", "inference/test_higher_order.py",
-    "inference/test_invariance.py",
+    "inference/test_invariance.py", "inference/test_shared_table.py",
     "inference/formats/test_damage.py",
     # what all learners have in common
     "estimators/test_buffers.py", "estimators/test_continuing.py", "estimators/test_defaults.py",
-    "estimators/test_dropout.py", "estimators/test_pretraining.py", "estimators/test_realdata.py",
+    "estimators/test_dropout.py", "estimators/test_model.py", "estimators/test_pretraining.py",
+    "estimators/test_realdata.py",
     # from pictures to label maps and pages
     "cli/test_extras.py", "cli/test_many_classes.py", "cli/test_startup.py", "experiment/test_presets.py",
     "report/test_browser.py", "segmentation/test_fine.py", "segmentation/test_real_images.py",
