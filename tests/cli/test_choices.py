@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from neuralfactors.cli.choices import Choices
-from neuralfactors.runs import RunConfig
+from neuralfactors.runs import RunConfig, Splits
 
 NOTHING = dict.fromkeys(
     ("preset", "settings", "regions", "epochs", "limit", "mirror", "split", "validate", "void", "drop")
@@ -19,7 +19,7 @@ def config_of(variants=("SGD", "unary"), more=None, **chosen):
 
 
 def test_nothing_chosen_is_the_default():
-    expected = RunConfig("photos", ("SGD", "unary"), "compare", {"features": "bow"}, test_split="test")
+    expected = RunConfig("photos", ("SGD", "unary"), "compare", {"features": "bow"}, splits=Splits(test="test"))
     assert config_of() == expected
 
 
@@ -31,9 +31,9 @@ def test_everything_chosen():
     assert config.features == {"features": "bow+cnn", "n_regions": 50}
     assert config.parameters == {"SGD": {"max_iter": 3}, "unary": {"max_iter": 3}}
     assert config.limits == {"*": 9, "SGD": 4}
-    assert (config.train_split, config.val_split, config.test_split) == ("train+val", "dev", "test")
+    assert (config.splits.train, config.splits.val, config.splits.test) == ("train+val", "dev", "test")
     assert (config.mirror, config.void, config.drop) == (True, ("sky",), ("cow", "sheep"))
-    assert (config.seed, config.holdout) == (7, 0)
+    assert (config.seed, config.splits.holdout) == (7, 0)
     assert config.balance > 0  # that of CNN features
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from neuralfactors.cli.app import Interrupted, sentence
 from neuralfactors.cli.options import cache_folder, command_line, feature_options, resumable
+from neuralfactors.cli.terminal import Interrupted, sentence
 from neuralfactors.runs import Run, RunConfig, RunFolder
 
 

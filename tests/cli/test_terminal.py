@@ -1,8 +1,19 @@
 """What commands say when they fail: one line each, and the exit code that scripts look at."""
 
+import logging
+
 import pytest
 
 from neuralfactors.cli.terminal import INTERRUPTED, Interrupted, guard, sentence
+
+
+@pytest.fixture(autouse=True)
+def loudness_as_before():
+    ours, root = logging.getLogger("neuralfactors"), logging.getLogger()
+    level, handlers = ours.level, list(root.handlers)
+    yield
+    ours.setLevel(level)
+    root.handlers[:] = handlers
 
 
 @pytest.mark.parametrize(
