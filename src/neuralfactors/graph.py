@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.graph_checks import as_numpy, check_edges, check_features, check_node_weight
 from neuralfactors.labels import VOID
+from neuralfactors.sparse import check_sparse, is_sparse, stored_arrays
 
 
 class Counted:
@@ -26,7 +28,7 @@ class Counted:
     @property
     def n_nodes(self) -> int:
         """Number of nodes, V; in a batch, of all graphs together."""
-        return len(self.node_features)
+        return int(self.node_features.shape[0])
 
     @property
     def n_edges(self) -> int:
@@ -40,8 +42,9 @@ class Graph(Counted):
 
     Parameters
     ----------
-    node_features : array of shape (V, D)
-        What is known of every node. float32 and float64 stay as they are; other numbers become float32.
+    node_features : array or sparse matrix of shape (V, D)
+        What is known of every node. float32 and float64 stay as they are; other numbers become float32. Sparse matrices
+        of scipy are held in compressed rows, as `csr_array`, and stay sparse up to the first layer of a factor.
     edges : array of shape (E, order), default=None
         The nodes of every interaction. None: no edges. For PyTorch Geometric's `edge_index` (2, E) pass its transpose.
     edge_features : array of shape (E, K), default=None
@@ -63,7 +66,7 @@ class Graph(Counted):
     (3, 2, 2)
     """
 
-    node_features: NDArray[np.floating[Any]]  # (V, D)
+    node_features: Any  # (V, D), an array or a csr_array
     edges: NDArray[np.int64]  # (E, Q)
     edge_features: NDArray[np.floating[Any]]  # (E, K)
     node_weight: NDArray[np.floating[Any]] | None  # (V,)
@@ -77,15 +80,16 @@ class Graph(Counted):
         *,
         order: int = 2,
     ) -> None:
-        nodes = check_features(node_features, "node_features", ndim=2)
-        ends = check_edges(edges, len(nodes), order)
+        check = check_sparse if is_sparse(node_features) else partial(check_features, ndim=2)
+        nodes: Any = check(node_features, "node_features")
+        ends = check_edges(edges, nodes.shape[0], order)
         if edge_features is None:
             features = np.zeros((len(ends), 0), dtype=nodes.dtype)
         else:
             features = check_features(edge_features, "edge_features", ndim=2)
         if len(features) != len(ends):
             raise ValueError(f"edge_features needs one row per edge: expected {len(ends)} rows, got {len(features)}")
-        weight = None if node_weight is None else check_node_weight(node_weight, len(nodes))
+        weight = None if node_weight is None else check_node_weight(node_weight, nodes.shape[0])
         self._fill(nodes, ends, features, weight)
 
     @classmethod
@@ -126,7 +130,8 @@ class Graph(Counted):
     @property
     def nbytes(self) -> int:
         """Memory that features and edges take."""
-        return self.node_features.nbytes + self.edge_features.nbytes + self.edges.nbytes
+        arrays = *stored_arrays(self.node_features), self.edge_features, self.edges
+        return sum(array.nbytes for array in arrays)
 
     def with_node_features(self, node_features: ArrayLike) -> Graph:
         """The same graph with other node features.

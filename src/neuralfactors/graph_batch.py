@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from neuralfactors.extras import needs
 from neuralfactors.graph import Counted, Graph, check_agreement, check_labels
 from neuralfactors.pyg import pieces_of
+from neuralfactors.sparse import is_sparse, stack_sparse
 
 with needs(__name__, "learn"):
     import torch
@@ -220,4 +221,6 @@ def _pointers(sizes: list[int]) -> NDArray[np.int64]:
 
 
 def _stack(arrays: list[NDArray[Any]], dtype: torch.dtype) -> Tensor:
+    if any(map(is_sparse, arrays)):
+        return stack_sparse(arrays, dtype)
     return torch.from_numpy(np.concatenate(arrays)).to(dtype)

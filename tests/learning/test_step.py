@@ -1,5 +1,7 @@
 """The restricted backward against autograd through everything."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -125,3 +127,15 @@ def test_satisfied_margins_leave_no_gradient():
     assert totals.loss == 0
     assert totals.differing == 0
     assert model.unary.weight.grad is None
+
+
+@pytest.mark.parametrize("kind", ["linear", "neural"])
+def test_sparse_features_have_the_gradient_of_dense_ones(kind):
+    gradients = []
+    for layout in (torch.Tensor.to_dense, torch.Tensor.to_sparse_csr):
+        batch, y = problem()
+        model, totals = model_of(kind), Totals()
+        batch = replace(batch, node_features=layout(batch.node_features))
+        accumulate(model, batch, y, Decoder(), totals, Clock(totals.seconds))
+        gradients.append(torch.cat([parameter.grad.flatten() for parameter in model.parameters()]))
+    torch.testing.assert_close(*gradients)

@@ -16,6 +16,7 @@ from torch import Tensor
 from neuralfactors.graph import Graph, check_agreement, check_labels
 from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.labels import VOID
+from neuralfactors.sparse import is_sparse, stored_arrays
 
 # Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking
 # the kernel for fresh pages, and which keeps memory independent of the number of graphs.
@@ -105,7 +106,7 @@ class Samples:
         chunk: list[int] = []
         entries = 0
         for n in indices:
-            size = self.X[n].n_edges * self.n_labels**self.order + self.X[n].n_nodes * self.n_labels
+            size = self._entries(self.X[n])
             if chunk and entries + size > CHUNK_ENTRIES:
                 yield chunk
                 chunk, entries = [], 0
@@ -113,6 +114,11 @@ class Samples:
             entries += size
         if chunk:
             yield chunk
+
+    def _entries(self, graph: Graph) -> int:
+        # Of the tables; sparse features count as well, since a batch holds a copy of them.
+        stored = int(graph.node_features.nnz) if is_sparse(graph.node_features) else 0
+        return stored + graph.n_nodes * self.n_labels + graph.n_edges * int(self.n_labels**self.order)
 
     def edges_left(self) -> float:
         """Share of the edges that remain when void nodes are dropped."""
@@ -193,7 +199,7 @@ def digest(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> str:
     total = hashlib.sha256()
     for n in range(len(X)):
         graph = X[n]
-        for array in (graph.node_features, graph.edges, graph.edge_features, graph.node_weight, Y[n]):
+        for array in (*stored_arrays(graph.node_features), graph.edges, graph.edge_features, graph.node_weight, Y[n]):
             total.update(b"" if array is None else np.ascontiguousarray(array).data)
     return total.hexdigest()
 

@@ -94,16 +94,17 @@ def accumulate(
     The subgradient is zero wherever z equals y. So the factors run without gradient on everything, and with gradient
     only on the rows that differ, of which only the outputs selected by z and y are computed; `_backward_restricted`.
     A model whose rows may meet (batch normalisation), or that may take chances of its own, goes through autograd as a
-    whole; `FactorModel.rowwise`.
+    whole; `FactorModel.rowwise`. So do sparse features, of whose tensors no rows can be taken.
     """
     workspace = workspace or Workspace()
     costs = node_costs(y, class_weight, batch.node_weight)
-    with torch.set_grad_enabled(not model.rowwise):
-        potentials = model(batch, workspace if model.rowwise else None)
+    by_rows = model.rowwise and batch.node_features.layout is torch.strided
+    with torch.set_grad_enabled(not by_rows):
+        potentials = model(batch, workspace if by_rows else None)
         clock.lap("forward")
         found = violation(potentials, y, costs, decoder, augment=augment, void=void)
         clock.lap("inference")
-    if model.rowwise:
+    if by_rows:
         _backward_restricted(model, batch, potentials, found, workspace)
     elif found.value.requires_grad:
         torch.autograd.backward(found.value.clamp_min(0).sum())
