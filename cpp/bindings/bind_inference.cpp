@@ -17,6 +17,7 @@
 
 #include "batch.hpp"
 #include "bindings/arrays.hpp"
+#include "bindings/methods.hpp"
 #include "bindings/python_signals.hpp"
 #include "core/factor_graph.hpp"
 #include "core/input.hpp"
@@ -28,17 +29,12 @@ namespace nb = nanobind;
 namespace neuralfactors {
 
 void bind_elimination(nb::module_& m);
+void bind_linear(nb::module_& m);
 
 namespace {
 
 // Called with seconds, score and bound; nobody looks at what it returns.
 using Callback = nb::typed<nb::callable, nb::object(double, double, double)>;
-
-Method method_of(const std::string& name) {
-  const auto* place = std::find(kMethodNames.begin(), kMethodNames.end(), name);
-  if (place == kMethodNames.end()) throw nb::value_error("method is not one of the kernel's");
-  return static_cast<Method>(place - kMethodNames.begin());
-}
 
 template <class T>
 std::string place(const ScoreFault& fault, const BatchError& error, const Batch<T>& batch) {
@@ -210,4 +206,5 @@ NB_MODULE(_kernels, m) {
   neuralfactors::bind_graphs<float>(m, "GraphsFloat32");
   neuralfactors::bind_graphs<double>(m, "GraphsFloat64");
   neuralfactors::bind_elimination(m);
+  neuralfactors::bind_linear(m);
 }

@@ -36,6 +36,12 @@ class TreeSolver {
     return true;
   }
 
+  // What order() found: the nodes, and the arc from each to its parent, null for a root.
+  const std::vector<int>& nodes() const { return nodes_; }
+  const Graph::Arc* to_parent(const Graph& g, int node) const {
+    return parent_arc_[node] < 0 ? nullptr : &g.arcs[parent_arc_[node]];
+  }
+
   // Best labels; their score is the optimum. Call order() first.
   template <class T>
   void solve(const Problem<T>& p, std::vector<int>& labels, Interrupt& interrupt) {

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from linear_problems import hinge, linear_problem, objective, psi
+from linear_problems import hinge, linear_problem, objective, psi, split, violation
 
-from neuralfactors.learning.cutting_plane import InferenceCache, OneSlackSet, mean_constraint, n_slack, one_slack
+from neuralfactors.inference import _kernels
+from neuralfactors.learning.cutting_plane import OneSlackSet, n_slack, one_slack
 
 C = 5.0
 SOLVERS = {"n": n_slack, "1": one_slack, "1 without cache": lambda *a, **k: one_slack(*a, cache_size=0, **k)}
@@ -55,24 +56,27 @@ def test_rough_inference_proves_nothing(solve):
 def test_the_mean_constraint():
     problem = linear_problem(2)
     problem.w[:] = np.random.default_rng(0).normal(size=problem.w.shape)
-    found = problem.most_violated(range(len(problem)))
-    vector, loss = mean_constraint(problem, found.z)
-    np.testing.assert_allclose(vector, np.mean([psi(problem, n, z) for n, z in enumerate(found.z)], axis=0))
+    labels = problem.most_violated().labels
+    vector, loss = problem.mean_constraint(labels)
+    rows = [psi(problem, n, z) for n, z in enumerate(split(problem, labels))]
+    np.testing.assert_allclose(vector, np.mean(rows, axis=0), atol=1e-12)
     assert loss - vector @ problem.w == pytest.approx(np.mean([hinge(problem, n) for n in range(len(problem))]))
 
 
 @pytest.mark.parametrize("size", [1, 3])
 def test_the_cache_holds_the_last_labellings_and_gives_the_most_violated(size):
     problem, rng = linear_problem(4), np.random.default_rng(0)
-    cache, stored = InferenceCache(size, len(problem)), []
+    cache, stored = _kernels.InferenceCache(problem.kernel, size), []
     for _ in range(5):
-        stored.append([rng.integers(3, size=len(problem.sample(n).y)) for n in range(len(problem))])
-        cache.store(stored[-1])
+        labels = rng.integers(3, size=len(problem.y)).astype(np.int32)
+        cache.store(labels)
+        stored.append(split(problem, labels))
     problem.w[:] = rng.normal(size=problem.w.shape)
-    for n, z in enumerate(cache.best(problem)):
-        sample, Z = problem.sample(n), np.stack([each[n] for each in stored[-size:]])
-        values = problem.losses(sample, Z) - problem.products(sample, Z, problem.w)
-        np.testing.assert_array_equal(z, Z[values.argmax()])
+    best = np.empty_like(problem.y)
+    cache.best(best)
+    for n, z in enumerate(split(problem, best)):
+        kept = [each[n] for each in stored[-size:]]
+        np.testing.assert_array_equal(z, max(kept, key=lambda each: violation(problem, n, each)))
 
 
 @given(seed=st.integers(0, 2**16), n=st.integers(1, 8))

@@ -17,7 +17,8 @@ from neuralfactors.estimators.parts import Parts, or_default
 from neuralfactors.factors import Network
 from neuralfactors.graph import Graph
 from neuralfactors.learning.auto import auto_C
-from neuralfactors.learning.cutting_plane import ConvexRun, n_slack, one_slack
+from neuralfactors.learning.convex_run import ConvexRun
+from neuralfactors.learning.cutting_plane import n_slack, one_slack
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.frank_wolfe import block_frank_wolfe
 from neuralfactors.learning.history import Callback, ProgressBar, close

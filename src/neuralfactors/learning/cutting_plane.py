@@ -3,93 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from time import perf_counter
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neuralfactors.learning.history import Callback, Record, tell
-from neuralfactors.learning.linear import LinearProblem, Pass
+from neuralfactors.inference import _kernels
+from neuralfactors.learning.convex_run import ConvexRun
+from neuralfactors.learning.history import Callback
+from neuralfactors.learning.linear import LinearProblem
 from neuralfactors.learning.simplex import maximise_on_simplex
-from neuralfactors.learning.working_set import WorkingSets
-
-
-@dataclass
-class ConvexRun:
-    """Outcome of a solver that knows its duality gap: the best weights seen and a record of every certified pass.
-
-    Where inference is approximate it may miss a more violated labelling. The objective that it sees is then too low by
-    at most its own gap, which therefore counts in the duality gap.
-    """
-
-    C: float
-    tol: float
-    best: float = np.inf  # objective of the weights kept, as inference sees it
-    unproved: float = np.inf  # by how much, at most, that is too low
-    dual: float = -np.inf  # the highest value seen
-    w: NDArray[np.float64] | None = None
-    history: list[Record] = field(default_factory=list)
-    last: float = field(default_factory=perf_counter)  # when the last record was made
-    told_to_stop: bool = False  # by a callback
-
-    def note(self, problem: LinearProblem, found: Pass, dual: float, n_constraints: int) -> None:
-        """Record a pass under the present weights; remember them if their objective is the best so far."""
-        objective = 0.5 * float(problem.w @ problem.w) + self.C * found.hinge / len(problem)
-        if objective < self.best:
-            self.best, self.unproved, self.w = objective, self.C * found.gap / len(problem), problem.w.copy()
-        self.dual = max(self.dual, dual)
-        now = perf_counter()
-        self.history.append(
-            {
-                "epoch": len(self.history) + 1,
-                "objective": objective,
-                "dual": self.dual,
-                "duality_gap": self.duality_gap if np.isfinite(self.duality_gap) else None,
-                "hinge": found.hinge / len(problem),
-                "gap": found.gap / len(problem) if np.isfinite(found.gap) else None,
-                "optimal": found.optimal / len(problem),
-                "within_tol": found.within_tol / len(problem),
-                "differing": found.differing / max(1.0, found.labelled),
-                "constraints": n_constraints,
-                "seconds": {"total": now - self.last},
-            }
-        )
-        self.last = now
-
-    @property
-    def seen_gap(self) -> float:
-        """What is left to gain as far as inference sees; below zero where it has missed something."""
-        return self.best - self.dual
-
-    @property
-    def duality_gap(self) -> float:
-        """How far the objective of the weights kept is from the least, at most; inf where inference has no bound."""
-        return self.seen_gap + self.unproved
-
-    @property
-    def converged(self) -> bool:
-        """Whether the duality gap is at most the share `tol` of the objective."""
-        return self.duality_gap <= self._allowed
-
-    @property
-    def held_up(self) -> bool:
-        """Whether inference alone leaves open more than is allowed, so that no number of passes would be enough."""
-        return self.unproved > self._allowed
-
-    @property
-    def _allowed(self) -> float:
-        return self.tol * max(abs(self.best), 1e-12)
-
-    def over(self, callbacks: Sequence[Callback]) -> bool:
-        """Whether the last record is the end: a callback says so, the gap is small enough, or no pass is of use now."""
-        self.told_to_stop = tell(callbacks, self.history[-1])
-        return self.told_to_stop or self.converged or (self.held_up and self.seen_gap <= self._allowed)
-
-    def finish(self, problem: LinearProblem) -> None:
-        """Put the best weights into the model."""
-        if self.w is not None:
-            problem.w[:] = self.w
 
 
 def n_slack(
@@ -118,58 +41,36 @@ def n_slack(
     ConvexRun
         The best weights are in the model of `problem`.
     """
-    run, sets, rng = ConvexRun(C, tol), WorkingSets(problem, C, with_gram=True), np.random.default_rng(0)
+    run, rng = ConvexRun(C, tol), np.random.default_rng(0)
+    sets = _kernels.WorkingSets(problem.kernel, C, with_gram=True)
     for _ in range(max_iter):
-        found = problem.most_violated(range(len(problem)))
+        found = problem.most_violated()
         run.note(problem, found, sets.dual(), sets.n_constraints)
         if run.over(callbacks):
             break
-        for n, z in enumerate(found.z):
-            sets.position(n, problem.sample(n), z)
-        _reoptimise(sets, 0.3 * run.seen_gap, rng)
+        sets.add(found.labels)
+        _reoptimise(sets, len(problem), 0.3 * run.seen_gap, rng)
     run.finish(problem)
     return run
 
 
-def _reoptimise(sets: WorkingSets, enough: float, rng: np.random.Generator, max_sweeps: int = 1000) -> None:
-    everyone = np.arange(len(sets.blocks))
-    active = everyone
+def _reoptimise(
+    sets: _kernels.WorkingSets, n_samples: int, enough: float, rng: np.random.Generator, max_sweeps: int = 1000
+) -> None:
+    active = everyone = np.arange(n_samples)
     for _ in range(max_sweeps):
         # In random order: where one class follows the other, each step of a class finds its gap closed by the step
         # before, and the sum of gaps is small although w still swings from one class to the other.
         active = rng.permutation(active)
-        gaps = np.array([sets.solve_block(n) for n in active.tolist()])
+        gaps = np.empty(len(active))
+        sets.sweep(active, gaps)
         if gaps.sum() > enough:
-            active = active[gaps > enough / len(everyone)]  # the others' share is small for now
-        elif len(active) < len(everyone):
+            active = active[gaps > enough / n_samples]  # the others' share is small for now
+        elif len(active) < n_samples:
             active = everyone
         else:
             break
-    for n in everyone.tolist():
-        sets.prune(n)  # what carries no weight now is found again if it ever should
-
-
-class InferenceCache:
-    """The last few labellings found for every sample, among which a violated constraint may be had for free."""
-
-    def __init__(self, size: int, n_samples: int) -> None:
-        self.size = size
-        self.kept: list[list[NDArray[np.int16]]] = [[] for _ in range(n_samples)]
-
-    def store(self, labellings: list[NDArray[np.int64]]) -> None:
-        """Remember one labelling a sample, forgetting the oldest."""
-        for kept, z in zip(self.kept, labellings, strict=True):
-            kept.append(z.astype(np.int16))
-            del kept[: -self.size]
-
-    def best(self, problem: LinearProblem) -> list[NDArray[np.int64]]:
-        """The most violated labelling in store, sample by sample."""
-        found = []
-        for n, kept in enumerate(self.kept):
-            sample, Z = problem.sample(n), np.stack(kept).astype(np.int64)
-            values = problem.losses(sample, Z) - problem.products(sample, Z, problem.w)
-            found.append(Z[int(values.argmax())])
-        return found
+    sets.prune()  # what carries no weight now is found again if it ever should
 
 
 @dataclass
@@ -249,36 +150,25 @@ def one_slack(
         The best weights are in the model of `problem`.
     """
     run, constraints = ConvexRun(C, tol), OneSlackSet.empty(len(problem.w), C)
-    cache = InferenceCache(cache_size, len(problem)) if cache_size else None
-    last_cut = np.inf
+    cache = _kernels.InferenceCache(problem.kernel, cache_size) if cache_size else None
+    last_cut, cached = np.inf, np.empty(len(problem.y), np.int32)
     while len(run.history) < max_iter:
         if cache is not None and run.history:
-            cached = cache.best(problem)
-            psi, loss = mean_constraint(problem, cached)
+            cache.best(cached)
+            psi, loss = problem.mean_constraint(cached)
             cut = loss - float(psi @ problem.w) - constraints.slack
             if cut > 0.5 * last_cut and cut > 0:
                 constraints.add(psi, loss)
                 problem.w[:] = constraints.weights
                 continue
-        found = problem.most_violated(range(len(problem)))
+        found = problem.most_violated()
         run.note(problem, found, constraints.dual, len(constraints.alpha) - 1)
         if run.over(callbacks):
             break
-        last_cut = found.hinge / len(problem) - max(0.0, constraints.slack)
+        last_cut = float(found.hinge.mean()) - max(0.0, constraints.slack)
         if cache is not None:
-            cache.store(found.z)
-        constraints.add(*mean_constraint(problem, found.z))
+            cache.store(found.labels)
+        constraints.add(*problem.mean_constraint(found.labels))
         problem.w[:] = constraints.weights
     run.finish(problem)
     return run
-
-
-def mean_constraint(problem: LinearProblem, labellings: list[NDArray[np.int64]]) -> tuple[NDArray[np.float64], float]:
-    """ψ̄ and ℓ̄: the means over the samples of ψ(zⁿ) and Δ(yⁿ, zⁿ)."""
-    total, loss = np.zeros_like(problem.w), 0.0
-    share = np.array([1.0 / len(problem)])
-    for n, z in enumerate(labellings):
-        sample, row = problem.sample(n), z[None]
-        problem.add_(total, sample, row, share)
-        loss += float(problem.losses(sample, row)[0]) / len(problem)
-    return total, loss

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from neuralfactors.learning.cutting_plane import ConvexRun
+from neuralfactors.inference import _kernels
+from neuralfactors.learning.convex_run import ConvexRun
 from neuralfactors.learning.history import Callback
 from neuralfactors.learning.linear import LinearProblem
-from neuralfactors.learning.working_set import WorkingSets
 
 
 def block_frank_wolfe(
@@ -49,42 +49,13 @@ def block_frank_wolfe(
     ConvexRun
         The best weights are in the model of `problem`.
     """
-    run, sets = ConvexRun(C, tol), WorkingSets(problem, C, with_gram=corrective)
-    step = corrective_step if corrective else frank_wolfe_step
+    run, sets = ConvexRun(C, tol), _kernels.WorkingSets(problem.kernel, C, with_gram=corrective)
     for epoch in range(max_iter):
-        for n in np.random.default_rng([seed, epoch]).permutation(len(problem)).tolist():
-            step(sets, n)
+        sets.frank_wolfe_pass(np.random.default_rng([seed, epoch]).permutation(len(problem)), corrective)
         if (epoch + 1) % check_every == 0 or epoch + 1 == max_iter:
-            found = problem.most_violated(range(len(problem)))
-            run.note(problem, found, sets.dual(), sets.n_constraints)
+            run.note(problem, problem.most_violated(), sets.dual(), sets.n_constraints)
             run.history[-1]["epoch"] = epoch + 1
             if run.over(callbacks):
                 break
     run.finish(problem)
     return run
-
-
-def frank_wolfe_step(sets: WorkingSets, n: int) -> None:
-    """Move the weights of sample n towards its most violated constraint, as far as the dual grows."""
-    problem = sets.problem
-    sample = problem.sample(n)
-    k = sets.position(n, sample, problem.most_violated_of(sample))
-    block = sets.block(n, sample)
-    Z = block.Z.astype(np.int64)
-    direction = -block.alpha
-    direction[k] += sets.share
-    gain = float(direction @ (block.loss - problem.products(sample, Z, problem.w)))
-    if gain > 0:
-        moved = np.zeros_like(problem.w)
-        problem.add_(moved, sample, Z, direction)
-        curvature = float(moved @ moved)
-        sets.move(n, sample, direction * (1.0 if curvature <= gain else gain / curvature))
-    sets.prune(n)
-
-
-def corrective_step(sets: WorkingSets, n: int) -> None:
-    """Find the most violated constraint of sample n, then give all that were found for it their best weights."""
-    sample = sets.problem.sample(n)
-    sets.position(n, sample, sets.problem.most_violated_of(sample))
-    sets.solve_block(n)
-    sets.prune(n)

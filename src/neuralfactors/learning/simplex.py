@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors.inference import _kernels
+
 
 def maximise_on_simplex(
     gram: NDArray[np.float64],
@@ -32,19 +34,6 @@ def maximise_on_simplex(
     >>> maximise_on_simplex(np.eye(2), np.zeros(2), np.array([1.0, 0.0])).tolist()
     [0.5, 0.5]
     """
-    alpha = alpha.copy()
-    gradient = linear - gram @ alpha
-    diagonal = gram.diagonal()
-    scale = float(np.abs(linear).max(initial=0.0)) or 1.0
-    for _ in range(max_iter):
-        gain = int(gradient.argmax())
-        slopes = np.where(alpha > 0, gradient[gain] - gradient, 0.0)
-        if slopes.max() <= tol * scale:
-            break
-        curvatures = np.maximum(gram[gain, gain] + diagonal - 2.0 * gram[gain], 1e-12 * (1.0 + diagonal))
-        give = int((slopes * slopes / curvatures).argmax())
-        step = min(alpha[give], slopes[give] / curvatures[give])
-        alpha[gain] += step
-        alpha[give] -= step
-        gradient -= step * (gram[gain] - gram[give])
-    return alpha
+    best = alpha.copy()
+    _kernels.maximise_on_simplex(np.ascontiguousarray(gram), linear, best, tol, max_iter)
+    return best
