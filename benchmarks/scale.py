@@ -62,7 +62,13 @@ def memory_ratio(n_nodes: int, n_labels: int, method: str) -> float:
 
     The input itself is thus counted: 1 would be a solver that needs no memory. Measured in a process of its own.
     """
-    code = f"import json, scale; print(json.dumps(scale.probe_memory({n_nodes}, {n_labels}, {method!r})))"
+    return in_fresh_process(f"scale.probe_memory({n_nodes}, {n_labels}, {method!r})")
+
+
+def in_fresh_process(expression: str) -> float:
+    """The value of `expression`, a call of a function in this folder such as `scale.f(1)`, in a process of its own."""
+    module = expression.split(".", 1)[0]
+    code = f"import json, {module}; print(json.dumps({expression}))"
     folder = Path(__file__).parent
     run = subprocess.run([sys.executable, "-c", code], cwd=folder, check=True, capture_output=True, text=True)
     return float(json.loads(run.stdout))

@@ -105,6 +105,7 @@ class KernelOracle : public Oracle {
     }
     const Input<double> in{scores.unary.data(),
                            scores.tables.data(),
+                           static_cast<std::size_t>(layout.n_labels) * layout.n_labels,
                            s.edges,
                            0,
                            static_cast<int>(s.n_nodes),
