@@ -6,11 +6,10 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <utility>
 #include <vector>
 
 #include "core/random.hpp"
+#include "search/elimination_order.hpp"
 
 namespace neuralfactors {
 
@@ -21,43 +20,23 @@ class BucketElimination {
   // Forgets all variables but those to come, of which v has sizes[v] values.
   void reset(const std::vector<int>& sizes) {
     size_ = sizes;
-    if (neighbours_.size() < sizes.size()) neighbours_.resize(sizes.size());
-    for (std::size_t v = 0; v < sizes.size(); ++v) neighbours_[v].clear();
+    order_.reset(size_);
   }
 
   // There will be a table of both; once for each pair.
-  void tie(int u, int v) {
-    neighbours_[u].push_back(v);
-    neighbours_[v].push_back(u);
-  }
-
-  bool are_tied(int u, int v) const {
-    return std::find(neighbours_[u].begin(), neighbours_[u].end(), v) != neighbours_[u].end();
-  }
+  void tie(int u, int v) { order_.tie(u, v); }
+  bool are_tied(int u, int v) const { return order_.are_tied(u, v); }
 
   // Order of elimination, by the graph alone; returns how many variables were frozen. No table has more than max_table
   // entries, and all of them together about max_total.
   int plan(double max_table, double max_total, Random& random) {
-    begin_plan();
-    int frozen = 0;
-    for (int v = next_in_queue(); v >= 0; v = next_in_queue()) {
-      const double c = cost_[v];
-      if (c > max_table || (total_ + c > max_total && !neighbours_[v].empty())) {
-        const int u = to_freeze(v, random);
-        leave(u, kFrozen);
-        ++frozen;
-        if (u != v) put_in_queue(v);
-      } else {
-        total_ += c;
-        rank_[v] = static_cast<int>(buckets_.size());
-        buckets_.push_back({v, {scopes_.size(), static_cast<int>(neighbours_[v].size())}, -1, 0});
-        scopes_.insert(scopes_.end(), neighbours_[v].begin(), neighbours_[v].end());
-        leave(v, kEliminated);
-        connect();
-      }
-      for (int u : touched_) update_cost(u);
-    }
-    for (Bucket& b : buckets_) forget_frozen(b.scope);
+    const int frozen = order_.plan(max_table, max_total, random);
+    buckets_.clear();
+    for (const auto& [variable, scope] : order_.steps) buckets_.push_back({variable, scope, -1, 0});
+    scopes_ = order_.scopes;
+    handed_.clear();
+    tables_.clear();
+    argmax_.clear();
     return frozen;
   }
 
@@ -81,21 +60,18 @@ class BucketElimination {
     for (std::size_t k = buckets_.size(); k-- > 0;) substitute(buckets_[k]);
   }
 
-  bool is_frozen(int v) const { return state_[v] == kFrozen; }
+  bool is_frozen(int v) const { return order_.rank[v] < 0; }
   int size(int v) const { return size_[v]; }
   int choice(int v) const { return choice_[v]; }  // 0 if v is frozen
   int n_variables() const { return static_cast<int>(size_.size()); }
   int n_buckets() const { return static_cast<int>(buckets_.size()); }
   int variable(int bucket) const { return buckets_[bucket].variable; }
-  double total() const { return total_; }  // entries of all tables of the plan
+  double total() const { return order_.total; }  // entries of all tables of the plan
 
  private:
   // Scopes and tables live one after the other in common arrays: thousands of small vectors would cost more than the
   // work.
-  struct Scope {
-    std::size_t begin = 0;
-    int size = 0;
-  };
+  using Scope = EliminationOrder::Scope;
   struct Table {
     Scope scope;  // first variable slowest
     std::size_t begin = 0;
@@ -107,116 +83,25 @@ class BucketElimination {
     int tables = -1;         // summed in it, besides the variable's own scores
     std::size_t argmax = 0;  // by state of the scope
   };
-  enum State : char { kWaiting, kEliminated, kFrozen };
 
   std::vector<int> size_;
-  std::vector<std::vector<int>> neighbours_;
-  std::vector<State> state_;
-  std::vector<double> cost_;                   // of eliminating a variable as the graph is now
-  std::vector<std::pair<double, int>> queue_;  // heap of costs and variables; some are out of date
-  std::vector<int> rank_;                      // place in the elimination
+  EliminationOrder order_;
   std::vector<Bucket> buckets_;
   std::vector<Table> handed_;
   std::vector<int> scopes_;
   std::vector<Value> tables_, sum_;
   std::vector<Choice> argmax_;
   std::vector<int> choice_;
-  std::vector<int> index_, touched_;
-  double total_ = 0;
-
-  void begin_plan() {
-    state_.assign(size_.size(), kWaiting);
-    rank_.assign(size_.size(), -1);
-    buckets_.clear();
-    scopes_.clear();
-    handed_.clear();
-    tables_.clear();
-    argmax_.clear();
-    total_ = 0;
-    cost_.resize(size_.size());
-    queue_.clear();
-    for (int v = 0; v < n_variables(); ++v) queue_.push_back({cost_[v] = table_size(v), v});
-    std::make_heap(queue_.begin(), queue_.end(), std::greater<>());
-  }
-
-  // Entries of the table that eliminating v would take.
-  double table_size(int v) const {
-    double entries = size_[v];
-    for (int u : neighbours_[v]) entries *= size_[u];
-    return entries;
-  }
-
-  void put_in_queue(int v) {
-    queue_.push_back({cost_[v], v});
-    std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
-  }
-
-  // A cost that falls is put into the queue; one that rises replaces its entry when that comes up.
-  void update_cost(int v) {
-    const double before = cost_[v];
-    cost_[v] = table_size(v);
-    if (cost_[v] < before) put_in_queue(v);
-  }
-
-  // The cheapest variable that waits, or -1.
-  int next_in_queue() {
-    while (!queue_.empty()) {
-      std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
-      const auto [cost, v] = queue_.back();
-      queue_.pop_back();
-      if (state_[v] != kWaiting || cost > cost_[v]) continue;
-      if (cost == cost_[v]) return v;
-      put_in_queue(v);
-    }
-    return -1;
-  }
-
-  // Takes v out of the graph; touched_ holds its former neighbours.
-  void leave(int v, State state) {
-    state_[v] = state;
-    touched_ = neighbours_[v];
-    for (int u : touched_) {
-      auto& list = neighbours_[u];
-      list.erase(std::find(list.begin(), list.end(), v));
-    }
-  }
-
-  void connect() {
-    for (int a : touched_)
-      for (int b : touched_)
-        if (a < b && !are_tied(a, b)) tie(a, b);
-  }
-
-  // Of the cheapest bucket, the variable whose absence helps most; chance decides between equals so that moves differ.
-  int to_freeze(int v, Random& random) const {
-    int best = v;
-    double best_gain = -1;
-    auto consider = [&](int u) {
-      const double gain = static_cast<double>(neighbours_[u].size()) * (1 + 0.001 * random.below(1000));
-      if (gain > best_gain) {
-        best_gain = gain;
-        best = u;
-      }
-    };
-    consider(v);
-    for (int u : neighbours_[v]) consider(u);
-    return best;
-  }
-
-  void forget_frozen(Scope& scope) {
-    int* first = scopes_.data() + scope.begin;
-    int* last = std::remove_if(first, first + scope.size, [&](int u) { return is_frozen(u); });
-    scope.size = static_cast<int>(last - first);
-  }
+  std::vector<int> index_;
 
   // A table belongs to the bucket of whichever of its variables goes first.
   void hand_over(Table table) {
     int first = scopes_[table.scope.begin];
     for (int k = 1; k < table.scope.size; ++k) {
       const int v = scopes_[table.scope.begin + k];
-      if (rank_[v] < rank_[first]) first = v;
+      if (order_.rank[v] < order_.rank[first]) first = v;
     }
-    Bucket& b = buckets_[rank_[first]];
+    Bucket& b = buckets_[order_.rank[first]];
     table.next = b.tables;
     b.tables = static_cast<int>(handed_.size());
     handed_.push_back(table);
