@@ -30,6 +30,7 @@ namespace neuralfactors {
 
 void bind_elimination(nb::module_& m);
 void bind_linear(nb::module_& m);
+void bind_sums(nb::module_& m);
 
 namespace {
 
@@ -207,4 +208,5 @@ NB_MODULE(_kernels, m) {
   neuralfactors::bind_graphs<double>(m, "GraphsFloat64");
   neuralfactors::bind_elimination(m);
   neuralfactors::bind_linear(m);
+  neuralfactors::bind_sums(m);
 }

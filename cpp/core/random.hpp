@@ -23,10 +23,19 @@ class Random {
     for (int k = 0; k < 4; ++k) sum += static_cast<float>(next() >> 40) * 0x1p-24f - 0.5f;
     return sum * 1.7320508f;
   }
+  double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }  // from 0 to below 1
   int below(int n) { return static_cast<int>(((next() >> 32) * static_cast<std::uint64_t>(n)) >> 32); }
 
  private:
   std::uint64_t state_;
 };
+
+// A seed of its own for each of several generators (splitmix64).
+inline std::uint64_t mix(std::uint64_t seed, std::uint64_t stream) {
+  std::uint64_t z = seed + (stream + 1) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
+  return z ^ (z >> 31);
+}
 
 }  // namespace neuralfactors

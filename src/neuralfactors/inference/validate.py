@@ -104,7 +104,7 @@ def check_problem(
     ValueError
         With one sentence: the argument, what was expected, what came.
     """
-    u, p = _scores(unary, "unary"), _scores(_distinct(interaction), "interaction")
+    u, p = as_scores(unary, "unary"), as_scores(_distinct(interaction), "interaction")
     if u.ndim != 2 or u.shape[1] == 0:
         raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
     e = _edges(edges)
@@ -120,13 +120,13 @@ def check_problem(
             f"or {expected[1:]} for a table that all edges share, got {p.shape}"
         )
     dtype = np.result_type(u, p)
-    nodes = _pointers(node_ptr, len(u), "node_ptr", "nodes")
+    nodes = as_pointers(node_ptr, len(u), "node_ptr", "nodes")
     problem = Problem(
         unary=np.ascontiguousarray(u, dtype),
         interaction=np.ascontiguousarray(p, dtype),
         edges=e,
         node_ptr=nodes,
-        edge_ptr=_pointers(edge_ptr, len(e), "edge_ptr", "edges"),
+        edge_ptr=as_pointers(edge_ptr, len(e), "edge_ptr", "edges"),
         factors=check_factors(factors, n_labels, nodes),
     )
     if len(problem.node_ptr) != len(problem.edge_ptr):
@@ -150,9 +150,9 @@ def check_options(
         raise ValueError(f"reduced_costs need method {', '.join(WITH_REDUCED_COSTS)}, got {method!r}")
     return Options(
         method=method,
-        tol=_tol(tol),
+        tol=check_tol(tol),
         seed=seed_of(random_state),
-        max_iter=0 if max_iter is None else _count(max_iter, "max_iter"),
+        max_iter=0 if max_iter is None else as_count(max_iter, "max_iter"),
         time_limit=_time_limit(time_limit, method),
         reduced_costs=bool(reduced_costs),
     )
@@ -176,7 +176,8 @@ def check_init(init: ArrayLike | None, problem: Problem) -> NDArray[np.int64] | 
     return np.ascontiguousarray(labels, np.int64)
 
 
-def _tol(tol: float) -> float:
+def check_tol(tol: float) -> float:
+    """A tolerance: a finite number, at least 0."""
     if not isinstance(tol, (int, float, np.floating, np.integer)) or not math.isfinite(tol) or tol < 0:
         raise ValueError(f"tol must be a finite number, at least 0, got {tol!r}")
     return float(tol)
@@ -196,10 +197,11 @@ def check_threads(n_threads: int | None) -> int:
     """A number of threads; None stands for the processors this process may use."""
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    return _count(n_threads, "n_threads")
+    return as_count(n_threads, "n_threads")
 
 
-def _scores(values: ArrayLike, name: str) -> NDArray[Any]:
+def as_scores(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Scores as float32 or float64."""
     try:
         array = np.asarray(values)
     except ValueError as error:
@@ -228,7 +230,8 @@ def _edges(edges: ArrayLike) -> NDArray[np.int64]:
     return np.ascontiguousarray(array, np.int64)
 
 
-def _pointers(ptr: ArrayLike | None, n_rows: int, name: str, rows: str) -> NDArray[np.int64]:
+def as_pointers(ptr: ArrayLike | None, n_rows: int, name: str, rows: str) -> NDArray[np.int64]:
+    """Pointers that divide `n_rows` rows among graphs; None stands for one graph."""
     if ptr is None:
         return np.array([0, n_rows])
     array = np.array(ptr)  # a copy: kernels index by it without looking, so nobody may change it after the check
@@ -239,7 +242,8 @@ def _pointers(ptr: ArrayLike | None, n_rows: int, name: str, rows: str) -> NDArr
     return np.ascontiguousarray(array, np.int64)
 
 
-def _count(value: int, name: str) -> int:
+def as_count(value: int, name: str) -> int:
+    """A positive integer."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value < 2**31:
         raise ValueError(f"{name} must be None or a positive integer, got {value!r}")
     return int(value)

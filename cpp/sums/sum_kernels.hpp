@@ -1,0 +1,34 @@
+// The inner loops of sum-product, compiled once for each instruction set; the order of all additions is the same in
+// each.
+#pragma once
+
+#include <cstddef>
+
+namespace neuralfactors {
+
+struct SumKernels {
+  // x[k] = exp(x[k]) for entries of at most 700; -inf, and all below -708, become 0. Accurate to 2 ulp.
+  void (*exp_all)(double* x, std::size_t n);
+  // out[k] += c[0] * rows[0][k] + ... + c[3] * rows[3][k]
+  void (*accumulate4)(double* out, const double* const* rows, const double* c, std::size_t n);
+  // sum_k a[k] * b[k]
+  double (*dot)(const double* a, const double* b, std::size_t n);
+};
+
+namespace baseline {
+extern const SumKernels sum_kernels;
+}
+namespace avx2 {
+extern const SumKernels sum_kernels;
+}
+
+// The kernels for the machine this runs on.
+inline const SumKernels& sum_kernels() {
+#if defined(NF_HAVE_AVX2)
+  static const bool has_avx2 = __builtin_cpu_supports("avx2");
+  if (has_avx2) return avx2::sum_kernels;
+#endif
+  return baseline::sum_kernels;
+}
+
+}  // namespace neuralfactors

@@ -1,0 +1,147 @@
+"""Labellings beside the best one: samples of p(y) ∝ exp(g(x, y)), and the k best."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from neuralfactors.inference import _kernels, validate
+from neuralfactors.inference.solve import solve_batch
+from neuralfactors.inference.sum_problem import (
+    MAX_ENTRIES,
+    SumProblem,
+    check_count,
+    check_max_entries,
+    check_sums,
+)
+from neuralfactors.seeds import RandomState, seed_of
+
+
+@dataclass(frozen=True)
+class TopK:
+    """The best labellings of the graphs of a batch, best first.
+
+    Attributes
+    ----------
+    labels : ndarray of shape (k, n_nodes)
+        Labels of all nodes of the batch; -1 where a graph has fewer allowed labellings.
+    score : ndarray of shape (k, n_graphs)
+        Their scores g(x, y), which fall; -inf where there are no more.
+    status : ndarray of str of shape (n_graphs,)
+        "optimal": proved to be the k best. "approximate": the best ones in which some nodes keep the label that `solve`
+        found for them; others may be better.
+    """
+
+    labels: NDArray[np.int64]
+    score: NDArray[np.float64]
+    status: NDArray[np.str_]
+
+
+def sample(
+    unary: ArrayLike,
+    interaction: ArrayLike,
+    edges: ArrayLike,
+    n: int = 1,
+    *,
+    node_ptr: ArrayLike | None = None,
+    edge_ptr: ArrayLike | None = None,
+    random_state: RandomState = 0,
+    max_entries: float = MAX_ENTRIES,
+    n_threads: int | None = None,
+) -> NDArray[np.int64]:
+    """Labellings drawn independently from p(y) ∝ exp(g(x, y)), exactly: (n, n_nodes).
+
+    Parameters
+    ----------
+    unary, interaction, edges, max_entries, n_threads
+        As in `marginals`.
+    n : int, default 1
+        How many.
+    node_ptr, edge_ptr : arrays of integers of shape (n_graphs + 1,), optional
+        As in `marginals_batch`; None for one graph.
+    random_state : int, Generator, RandomState or None, default 0
+        Seed; None for a fresh one. The same seed gives the same labellings for any `n_threads`.
+
+    Raises
+    ------
+    ValueError
+        Where `max_entries` does not suffice for exact sums.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> equal = np.where(np.eye(2), 0.0, -np.inf)
+    >>> y = sample(np.zeros((3, 2)), np.stack([equal] * 2), np.array([[0, 1], [1, 2]]), n=100)
+    >>> bool((y == y[:, :1]).all()), y.shape
+    (True, (100, 3))
+    """
+    problem = check_sums(unary, interaction, edges, node_ptr, edge_ptr)
+    labels = np.empty((check_count(n, "n"), len(problem.unary)), np.int64)
+    limit, seed, threads = (
+        check_max_entries(max_entries),
+        seed_of(random_state),
+        validate.check_threads(n_threads),
+    )
+    getattr(_kernels, f"sample_batch_{problem.type_name}")(*problem.arrays, limit, seed, threads, labels)
+    return labels
+
+
+def topk(
+    unary: ArrayLike,
+    interaction: ArrayLike,
+    edges: ArrayLike,
+    k: int,
+    *,
+    node_ptr: ArrayLike | None = None,
+    edge_ptr: ArrayLike | None = None,
+    max_entries: float = MAX_ENTRIES,
+    n_threads: int | None = None,
+) -> TopK:
+    """The k labellings of highest score g(x, y), of every graph.
+
+    They are exact on forests and wherever tables of `max_entries` suffice for variable elimination. Elsewhere `solve`
+    labels some nodes, and the labellings are the best ones that agree with it there; the status says so.
+
+    Parameters
+    ----------
+    unary, interaction, edges, max_entries, n_threads
+        As in `marginals`.
+    k : int
+        How many.
+    node_ptr, edge_ptr : arrays of integers of shape (n_graphs + 1,), optional
+        As in `marginals_batch`; None for one graph.
+
+    Returns
+    -------
+    TopK
+        labels, score, status.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best = topk(np.array([[0.0, 1.0], [0.5, 0.0]]), np.zeros((1, 2, 2)), np.array([[0, 1]]), k=3)
+    >>> best.labels.tolist(), best.score[:, 0].tolist(), best.status[0].item()
+    ([[1, 0], [1, 1], [0, 0]], [1.5, 1.0, 0.5], 'optimal')
+    """
+    problem = check_sums(unary, interaction, edges, node_ptr, edge_ptr)
+    k, limit, threads = check_count(k, "k"), check_max_entries(max_entries), validate.check_threads(n_threads)
+    labels = np.empty((k, len(problem.unary)), np.int64)
+    score, n_frozen = np.empty((k, problem.n_graphs)), np.zeros(problem.n_graphs, np.int64)
+    kernel = getattr(_kernels, f"topk_batch_{problem.type_name}")
+    kernel(*problem.arrays, limit, None, threads, labels, score, n_frozen)
+    if n_frozen.any():
+        kernel(*problem.arrays, limit, _best_labels(problem, threads), threads, labels, score, n_frozen)
+    status: NDArray[np.str_] = np.where(n_frozen > 0, "approximate", "optimal")
+    return TopK(labels, score, status)
+
+
+def _best_labels(problem: SumProblem, n_threads: int) -> NDArray[np.int64]:
+    tables = problem.tables.reshape(-1, *problem.table_shape)
+    tables = np.broadcast_to(tables, (len(problem.edges), *problem.table_shape))
+    pointers = problem.node_ptr, problem.edge_ptr
+    if problem.edges.shape[1] == 2:
+        return solve_batch(problem.unary, tables, problem.edges, *pointers, n_threads=n_threads).labels
+    n_labels = problem.unary.shape[1]
+    no_edges = np.zeros((0, n_labels, n_labels)), np.zeros((0, 2), np.int64), problem.node_ptr, 0 * problem.edge_ptr
+    factors = list(zip(problem.edges, tables, strict=True))
+    return solve_batch(problem.unary, *no_edges, factors, n_threads=n_threads).labels
