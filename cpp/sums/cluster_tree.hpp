@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -51,7 +50,10 @@ class ClusterTree {
       interrupt.check();
       Cluster& c = clusters_[k];
       fill(c);
-      semiring == Semiring::sum ? normalise(c) : subtract_max(c);
+      if (semiring == Semiring::sum)
+        sum_kernels().softmax(tables_.data() + c.table, c.states, c.size, messages_.data() + c.message);
+      else
+        subtract_max(c);
       if (c.scope.size == 0)
         total += messages_[c.message];
       else
@@ -226,26 +228,33 @@ class ClusterTree {
   template <class Value>
   void add_mapped(const Cluster& c, const Value* from) {
     double* row = tables_.data() + c.table;
-    const bool dense = step_.back() - step_.front() + 1 == step_.size();
+    const std::size_t *index = index_.data(), *step = step_.data();
+    const bool dense = is_dense();
     for (std::size_t s = 0; s < c.states; ++s, row += c.size) {
-      const Value* entry = from + index_[s];
-      if (dense) {
-        entry += step_.front();
+      const Value* entry = from + index[s] + step[0];
+      if (dense)
         for (int x = 0; x < c.size; ++x) row[x] += entry[x];
-      } else {
-        for (int x = 0; x < c.size; ++x) row[x] += entry[step_[x]];
-      }
+      else
+        for (int x = 0; x < c.size; ++x) row[x] += entry[step[x] - step[0]];
     }
   }
 
   // The reverse: adds the table of c to the entries of `to` that it is mapped to.
   void gather_mapped(const Cluster& c, double* to) const {
     const double* row = tables_.data() + c.table;
+    const std::size_t *index = index_.data(), *step = step_.data();
+    const bool dense = is_dense();
     for (std::size_t s = 0; s < c.states; ++s, row += c.size) {
-      double* entry = to + index_[s];
-      for (int x = 0; x < c.size; ++x) entry[step_[x]] += row[x];
+      double* entry = to + index[s] + step[0];
+      if (dense)
+        for (int x = 0; x < c.size; ++x) entry[x] += row[x];
+      else
+        for (int x = 0; x < c.size; ++x) entry[step[x] - step[0]] += row[x];
     }
   }
+
+  // Whether neighbouring labels of the cluster's own variable are neighbours in the array that map() was asked about.
+  bool is_dense() const { return step_.back() - step_.front() + 1 == step_.size(); }
 
   void fill(const Cluster& c) {
     double* table = tables_.data() + c.table;
@@ -260,20 +269,6 @@ class ClusterTree {
     for (int child = c.children; child >= 0; child = clusters_[child].sibling) {
       map_message(c, clusters_[child]);
       add_mapped(c, messages_.data());
-    }
-  }
-
-  // Rows become p(v | S), or 0 where S is forbidden.
-  void normalise(const Cluster& c) {
-    subtract_max(c);
-    sum_kernels().exp_all(tables_.data() + c.table, c.states * c.size);
-    double* row = tables_.data() + c.table;
-    for (std::size_t s = 0; s < c.states; ++s, row += c.size) {
-      double sum = 0;
-      for (int x = 0; x < c.size; ++x) sum += row[x];
-      if (sum == 0) continue;
-      messages_[c.message + s] += std::log(sum);
-      for (int x = 0; x < c.size; ++x) row[x] /= sum;
     }
   }
 
@@ -296,8 +291,9 @@ class ClusterTree {
   void store_node(const Cluster& c, const MarginalsOf<T>& out) {
     buffer_.assign(c.size, 0);
     const double* row = tables_.data() + c.table;
+    double* sum = buffer_.data();
     for (std::size_t s = 0; s < c.states; ++s, row += c.size)
-      for (int x = 0; x < c.size; ++x) buffer_[x] += row[x];
+      for (int x = 0; x < c.size; ++x) sum[x] += row[x];
     T* to = out.nodes + static_cast<std::size_t>(variables_.node[c.variable]) * graph_->n_labels;
     std::fill_n(to, graph_->n_labels, T(0));
     const int* labels = variables_.labels_of(c.variable);

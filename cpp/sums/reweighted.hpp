@@ -65,7 +65,6 @@ class ReweightedSums {
   std::vector<double> messages_;  // by link: (2, L) to its tail and to its head, maximum 1
   std::vector<double> logs_;      // of the messages
   std::vector<double> beliefs_;   // (V, L) logarithms, not normalised
-  std::vector<double> node_sums_;
   std::vector<double> sending_, received_, table_;
 
   std::size_t at(int i) const { return static_cast<std::size_t>(i) * n_labels_; }
@@ -189,14 +188,9 @@ class ReweightedSums {
 
   // x becomes exp(x) / sum; returns log(sum), -inf where all of x is.
   static double normalise(double* x, std::size_t n) {
-    const double top = *std::max_element(x, x + n);
-    if (top == kForbiddenScore) return top;
-    for (std::size_t k = 0; k < n; ++k) x[k] -= top;
-    sum_kernels().exp_all(x, n);
-    double sum = 0;
-    for (std::size_t k = 0; k < n; ++k) sum += x[k];
-    for (std::size_t k = 0; k < n; ++k) x[k] /= sum;
-    return top + std::log(sum);
+    double log_sum;
+    sum_kernels().softmax(x, 1, n, &log_sum);
+    return log_sum;
   }
 
   // log exp(score / rho) of a link without what its ends have been told over it: (L, L) in table_.

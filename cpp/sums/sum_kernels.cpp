@@ -45,6 +45,46 @@ void accumulate4(double* out, const double* const* rows, const double* c, std::s
   for (std::size_t k = 0; k < n; ++k) out[k] += (ca * a[k] + cb * b[k]) + (cd * d[k] + ce * e[k]);
 }
 
+double larger(double a, double b) { return a > b ? a : b; }
+
+double max_of(const double* x, std::size_t n) {
+  double top[4] = {x[0], x[0], x[0], x[0]};
+  std::size_t k = 0;
+  for (; k + 4 <= n; k += 4)
+    for (std::size_t j = 0; j < 4; ++j) top[j] = larger(x[k + j], top[j]);
+  for (; k < n; ++k) top[0] = larger(x[k], top[0]);
+  return larger(larger(top[0], top[1]), larger(top[2], top[3]));
+}
+
+double sum_of(const double* x, std::size_t n) {
+  double lanes[4] = {0, 0, 0, 0};
+  std::size_t k = 0;
+  for (; k + 4 <= n; k += 4)
+    for (std::size_t j = 0; j < 4; ++j) lanes[j] += x[k + j];
+  double rest = 0;
+  for (; k < n; ++k) rest += x[k];
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) + rest;
+}
+
+// All rows go through exp_all together, which is faster where they are short.
+void softmax(double* x, std::size_t n_rows, std::size_t n, double* log_sums) {
+  for (std::size_t r = 0; r < n_rows; ++r) {
+    double* row = x + r * n;
+    const double top = log_sums[r] = max_of(row, n);
+    if (top < -1.7e308) continue;  // -inf less itself is no number
+    for (std::size_t k = 0; k < n; ++k) row[k] -= top;
+  }
+  exp_all(x, n_rows * n);
+  for (std::size_t r = 0; r < n_rows; ++r) {
+    double* row = x + r * n;
+    const double sum = sum_of(row, n);
+    if (sum == 0) continue;
+    log_sums[r] += __builtin_log(sum);
+    const double share = 1 / sum;
+    for (std::size_t k = 0; k < n; ++k) row[k] *= share;
+  }
+}
+
 double dot(const double* a, const double* b, std::size_t n) {
   double lanes[4] = {0, 0, 0, 0};
   std::size_t k = 0;
@@ -57,6 +97,6 @@ double dot(const double* a, const double* b, std::size_t n) {
 
 }  // namespace
 
-extern const SumKernels sum_kernels = {exp_all, accumulate4, dot};
+extern const SumKernels sum_kernels = {exp_all, softmax, accumulate4, dot};
 
 }  // namespace neuralfactors::NF_ISA
