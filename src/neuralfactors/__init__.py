@@ -19,14 +19,23 @@ if TYPE_CHECKING:
     from neuralfactors.factors import Factor, Network
     from neuralfactors.graph import Graph
     from neuralfactors.graph_batch import GraphBatch
-    from neuralfactors.inference import solve, solve_batch
-    from neuralfactors.learning import Decoder, StructuredHingeLoss, StructuredPerceptronLoss, Subgradient, decode
+    from neuralfactors.inference import marginals, marginals_batch, solve, solve_batch
+    from neuralfactors.learning import (
+        CRFLoss,
+        Decoder,
+        PerturbedLoss,
+        StructuredHingeLoss,
+        StructuredPerceptronLoss,
+        Subgradient,
+        decode,
+    )
     from neuralfactors.potentials import Potentials
     from neuralfactors.segmentation import Segmenter
 
 __version__ = "0.1.0"
 __all__ = [
     "BatchModel",
+    "CRFLoss",
     "CuttingPlaneSVM",
     "Decoder",
     "Factor",
@@ -35,6 +44,7 @@ __all__ = [
     "Graph",
     "GraphBatch",
     "Network",
+    "PerturbedLoss",
     "Potentials",
     "Segmenter",
     "StructuralSVM",
@@ -44,12 +54,15 @@ __all__ = [
     "Subgradient",
     "UnaryClassifier",
     "decode",
+    "marginals",
+    "marginals_batch",
     "solve",
     "solve_batch",
 ]
 
 _HOMES = {
     "BatchModel": "factor_model",
+    "CRFLoss": "learning",
     "CuttingPlaneSVM": "estimators",
     "Decoder": "learning",
     "Factor": "factors",
@@ -58,6 +71,7 @@ _HOMES = {
     "Graph": "graph",
     "GraphBatch": "graph_batch",
     "Network": "factors",
+    "PerturbedLoss": "learning",
     "Potentials": "potentials",
     "Segmenter": "segmentation",
     "StructuralSVM": "estimators",
@@ -67,6 +81,8 @@ _HOMES = {
     "Subgradient": "learning",
     "UnaryClassifier": "estimators",
     "decode": "learning",
+    "marginals": "inference",
+    "marginals_batch": "inference",
     "solve": "inference",
     "solve_batch": "inference",
 }

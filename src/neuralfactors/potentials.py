@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Self
 
 from neuralfactors.extras import needs
 from neuralfactors.layouts import Layout, chains, grids
@@ -16,9 +17,11 @@ with needs(__name__, "learn"):
     import torch
     from torch import Tensor
 
+    from neuralfactors.distribution import Distribution, ScoreTensors
+
 
 @dataclass(frozen=True, eq=False)
-class Potentials:
+class Potentials(Distribution):
     """Scores over V nodes, E interactions and L labels of a batch of G graphs; higher is better.
 
     Parameters
@@ -245,7 +248,7 @@ class Potentials:
             Half precision is added up in float32.
         """
         nodes, edges = self.selected(y)
-        return self._sum(_to_summands(nodes), _to_summands(edges))
+        return self.sum_by_graph(_to_summands(nodes), _to_summands(edges))
 
     def selected(self, y: Tensor) -> tuple[Tensor, Tensor]:
         """The factor values that a labelling selects.
@@ -291,12 +294,24 @@ class Potentials:
         before, after = joint_labels(y, self.edges, self.n_labels), joint_labels(z, self.edges, self.n_labels)
         changed = before != after if inside is None else (before != after) & inside[self.edges].all(dim=1)
         nodes = _difference(self.unary.gather(1, torch.stack([z, y], dim=1)), z != y)
-        return self._sum(nodes, _difference(self._entries(torch.stack([after, before], dim=1)), changed))
+        edges = _difference(self._entries(torch.stack([after, before], dim=1)), changed)
+        return self.sum_by_graph(nodes, edges)
 
-    def _sum(self, nodes: Tensor, edges: Tensor) -> Tensor:
+    def sum_by_graph(self, nodes: Tensor, edges: Tensor) -> Tensor:
+        """Sums (G,) of the values of the nodes (V,) and of the interactions (E,) of every graph."""
         dtype = torch.promote_types(nodes.dtype, edges.dtype)
         total = nodes.new_zeros(self.n_graphs, dtype=dtype).index_add(0, self.node_graph, nodes.to(dtype))
         return total.index_add(0, self.edge_graph, edges.to(dtype))
+
+    @property
+    def tensors(self) -> ScoreTensors:
+        """The scores, edges and pointers."""
+        return ScoreTensors(self.unary, self.interaction, self.edges, self.node_ptr, self.edge_ptr)
+
+    def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Self:
+        """The same on another device; pointers stay on the CPU."""
+        unary, tables, edges = (t.to(device, non_blocking=non_blocking) for t in self.tensors[:3])
+        return replace(self, unary=unary, interaction=tables, edges=edges)
 
     def masked(self, labelled: Tensor) -> Potentials:
         """The potentials with zeros at some nodes and at the edges that touch them.

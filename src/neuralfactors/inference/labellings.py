@@ -1,6 +1,7 @@
 """Labellings beside the best one: samples of p(y) ∝ exp(g(x, y)), and the k best."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -130,18 +131,19 @@ def topk(
     kernel = getattr(_kernels, f"topk_batch_{problem.type_name}")
     kernel(*problem.arrays, limit, None, threads, labels, score, n_frozen)
     if n_frozen.any():
-        kernel(*problem.arrays, limit, _best_labels(problem, threads), threads, labels, score, n_frozen)
+        kernel(*problem.arrays, limit, best_labels(problem, n_threads=threads), threads, labels, score, n_frozen)
     status: NDArray[np.str_] = np.where(n_frozen > 0, "approximate", "optimal")
     return TopK(labels, score, status)
 
 
-def _best_labels(problem: SumProblem, n_threads: int) -> NDArray[np.int64]:
-    tables = problem.tables.reshape(-1, *problem.table_shape)
-    tables = np.broadcast_to(tables, (len(problem.edges), *problem.table_shape))
-    pointers = problem.node_ptr, problem.edge_ptr
+def best_labels(problem: SumProblem, **options: Any) -> NDArray[np.int64]:
+    """The labels that `solve_batch` finds with these options; to it interactions of higher order are factors."""
+    tables = problem.tables.reshape(len(problem.tables), *problem.table_shape)
     if problem.edges.shape[1] == 2:
-        return solve_batch(problem.unary, tables, problem.edges, *pointers, n_threads=n_threads).labels
+        pointers = problem.node_ptr, problem.edge_ptr
+        return solve_batch(problem.unary, tables, problem.edges, *pointers, **options).labels
     n_labels = problem.unary.shape[1]
     no_edges = np.zeros((0, n_labels, n_labels)), np.zeros((0, 2), np.int64), problem.node_ptr, 0 * problem.edge_ptr
+    tables = np.broadcast_to(tables, (len(problem.edges), *problem.table_shape))
     factors = list(zip(problem.edges, tables, strict=True))
-    return solve_batch(problem.unary, *no_edges, factors, n_threads=n_threads).labels
+    return solve_batch(problem.unary, *no_edges, factors, **options).labels

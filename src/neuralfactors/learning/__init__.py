@@ -9,7 +9,19 @@ from neuralfactors.extras import needs
 
 with needs(__name__, "learn"):
     from neuralfactors.learning.decode import Decoder, decode
+    from neuralfactors.learning.likelihood import CRFLoss
     from neuralfactors.learning.losses import LossReport, StructuredHingeLoss, StructuredPerceptronLoss
+    from neuralfactors.learning.perturbed import PerturbedLoss, perturbed_marginals
     from neuralfactors.learning.subgradient import Subgradient
 
-__all__ = ["Decoder", "LossReport", "StructuredHingeLoss", "StructuredPerceptronLoss", "Subgradient", "decode"]
+__all__ = [
+    "CRFLoss",
+    "Decoder",
+    "LossReport",
+    "PerturbedLoss",
+    "StructuredHingeLoss",
+    "StructuredPerceptronLoss",
+    "Subgradient",
+    "decode",
+    "perturbed_marginals",
+]

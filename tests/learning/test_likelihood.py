@@ -1,0 +1,210 @@
+"""The log-likelihood and the perturbed loss against enumeration and gradcheck; void nodes, margins, refusals."""
+
+from dataclasses import replace
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from oracles import graphs_of, labelings, random_potentials, score
+
+from neuralfactors.datasets.chains import grid_edges
+from neuralfactors.learning import CRFLoss, Decoder, PerturbedLoss, perturbed_marginals
+from neuralfactors.potentials import Potentials, node_costs
+
+
+def log_sum(unary, interaction, edges, y, costs=None):
+    """log Σ exp(g(x, z) + Δ(y, z)) over the labellings z that agree with `y` where it is not void."""
+    every = [z for z in labelings(len(unary), unary.shape[1]) if costs is not None or ((z == y) | (y < 0)).all()]
+    extra = [torch.zeros(()) if costs is None else (costs * (z != y)).sum() for z in every]
+    values = [score(unary, interaction, edges, z) + more for z, more in zip(every, extra, strict=True)]
+    return torch.logsumexp(torch.stack(values), 0)
+
+
+def enumerated(potentials, y, costs=None):
+    """−log p(y) of every graph, void nodes summed out."""
+    costs = torch.zeros(len(y)) if costs is None else costs
+    parts = graphs_of(replace(potentials, interaction=potentials.tables.contiguous()))
+    return torch.stack([log_sum(u, t, e, y[i], costs[i]) - log_sum(u, t, e, y[i]) for u, t, e, i in parts])
+
+
+def share(potentials):
+    """The same graphs with the first table for all edges."""
+    return replace(potentials, interaction=potentials.interaction[:1].clone())
+
+
+@given(seed=st.integers(0, 2**16), shared=st.booleans(), void=st.booleans(), order=st.sampled_from([2, 3]))
+def test_likelihood_equals_enumeration(seed, shared, void, order):
+    potentials, y = random_potentials(seed, order=order)
+    potentials = share(potentials) if shared and len(potentials.edges) else potentials
+    if void:
+        y[[0, 4]] = -1
+    loss = CRFLoss(reduction="none")
+    torch.testing.assert_close(loss(potentials, y), enumerated(potentials, y))
+    assert loss.report.exact == 1
+    single = replace(potentials, unary=potentials.unary.float(), interaction=potentials.interaction.float())
+    found = loss(single, y)
+    assert found.dtype == torch.float32
+    torch.testing.assert_close(found.double(), enumerated(potentials, y), atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_margin_equals_enumeration(seed):
+    potentials, y = random_potentials(seed)
+    y[1] = -1
+    class_weight, node_weight = torch.tensor([0.5, 1.0, 3.0]), torch.linspace(0.1, 2.0, len(y), dtype=torch.float64)
+    loss = CRFLoss(margin=1.5, class_weight=class_weight, reduction="none")
+    costs = 1.5 * node_costs(y, class_weight, node_weight)
+    torch.testing.assert_close(loss(potentials, y, node_weight), enumerated(potentials, y, costs))
+
+
+def test_dropped_nodes_take_no_part():
+    potentials, y = random_potentials(7, sizes=(4, 3))
+    y[2] = -1
+    kept = torch.tensor([0, 1, 3, 4, 5, 6])
+    number = torch.full((7,), -1).scatter(0, kept, torch.arange(6))
+    inside = (potentials.edges != 2).all(dim=1)
+    edge_ptr = torch.tensor([0, *(int(inside[:e].sum()) for e in potentials.edge_ptr[1:])])
+    alone = Potentials(
+        potentials.unary[kept], potentials.interaction[inside], number[potentials.edges[inside]],
+        torch.tensor([0, 3, 6]), edge_ptr,
+    )  # fmt: skip
+    loss = CRFLoss(void="drop", reduction="none")
+    torch.testing.assert_close(loss(potentials, y), loss(alone, y[kept]))
+    shared = CRFLoss(void="drop", reduction="none")(share(potentials), y)
+    torch.testing.assert_close(shared, loss(replace(alone, interaction=potentials.interaction[:1]), y[kept]))
+
+
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("void", ["drop", "complete"])
+@pytest.mark.parametrize("seed", range(3))
+def test_gradient(seed, shared, void, reduction):
+    potentials, y = random_potentials(seed)
+    potentials = share(potentials) if shared else potentials
+    y[0] = -1
+    loss = CRFLoss(void=void, reduction=reduction)
+
+    def value(unary, interaction):
+        return loss(replace(potentials, unary=unary, interaction=interaction), y)
+
+    assert torch.autograd.gradcheck(value, (potentials.unary.requires_grad_(), potentials.interaction.requires_grad_()))
+
+
+@pytest.mark.parametrize("method", ["trw", "bethe"])
+def test_gradients_of_message_passing(method):
+    generator = torch.Generator().manual_seed(0)
+    edges = torch.from_numpy(grid_edges(3, 3))
+    unary = torch.randn(9, 2, generator=generator, dtype=torch.float64, requires_grad=True)
+    tables = (0.5 * torch.randn(len(edges), 2, 2, generator=generator, dtype=torch.float64)).requires_grad_()
+    y = torch.randint(2, (9,), generator=generator)
+    loss, exact = CRFLoss(method, tol=1e-12, max_iter=5000), CRFLoss()
+    potentials = Potentials(unary, tables, edges)
+    assert torch.autograd.gradcheck(lambda u, t: loss(replace(potentials, unary=u, interaction=t), y), (unary, tables))
+    assert loss.report.status.tolist() == ["upper_bound" if method == "trw" else "approximation"]
+    assert loss.report.converged.all()
+    if method == "trw":
+        assert loss(potentials, y) > exact(potentials, y)
+
+
+def test_gradients_of_single_precision_and_of_half_have_its_type():
+    potentials, y = random_potentials(1)
+    for dtype in (torch.float32, torch.bfloat16):
+        unary, tables = (t.to(dtype).requires_grad_() for t in (potentials.unary, potentials.interaction))
+        CRFLoss()(replace(potentials, unary=unary, interaction=tables), y).backward()
+        assert unary.grad.dtype == tables.grad.dtype == dtype
+        torch.testing.assert_close(unary.grad.sum(), torch.zeros((), dtype=dtype), atol=1e-2, rtol=0)
+
+
+def test_forbidden_labels_are_named():
+    potentials, y = random_potentials(0)
+    potentials.unary[1, y[1]] = -torch.inf
+    for loss in (CRFLoss(), PerturbedLoss()):
+        with pytest.raises(ValueError, match=r"node 1 of graph 0 .* −inf forbids"):
+            loss(potentials, y)
+
+
+def test_labels_that_are_not_forbidden_have_a_finite_loss():
+    potentials, y = random_potentials(0)
+    other = (y + 1) % 3
+    potentials.unary.scatter_(1, other[:, None], -torch.inf)
+    torch.testing.assert_close(CRFLoss(reduction="none")(potentials, y), enumerated(potentials, y))
+    potentials.unary.requires_grad_()
+    for loss in (CRFLoss(), CRFLoss(margin=1.0), PerturbedLoss(), PerturbedLoss(margin=1.0)):
+        potentials.unary.grad = None
+        loss(potentials, y).backward()
+        assert torch.isfinite(potentials.unary.grad).all()
+        assert (potentials.unary.grad.gather(1, other[:, None]) == 0).all()
+
+
+BAD = [
+    ({"method": "best"}, "method must be one of"),
+    ({"void": "keep"}, "void must be one of"),
+    ({"reduction": "max"}, "reduction must be one of"),
+    ({"margin": -1.0}, "margin must be a finite number"),
+    ({"class_weight": [1.0, 1.0]}, "class_weight must be None without a margin"),
+]
+
+
+@pytest.mark.parametrize(("change", "message"), BAD)
+def test_wrong_options_are_named(change, message):
+    with pytest.raises(ValueError, match=message):
+        CRFLoss(**change)
+
+
+def test_weights_need_a_margin():
+    potentials, y = random_potentials(0)
+    with pytest.raises(ValueError, match="node_weight must be None without a margin"):
+        CRFLoss()(potentials, y, torch.ones(len(y)))
+
+
+def test_the_perturbed_loss_bounds_the_likelihood():
+    potentials, y = random_potentials(3, sizes=(4,))
+    likelihood = CRFLoss()(potentials, y)
+    perturbed = PerturbedLoss(400, decoder=Decoder("exhaustive"))(potentials, y)
+    assert likelihood < perturbed < likelihood + 2
+
+
+def test_without_noise_it_is_the_perceptron():
+    potentials, y = random_potentials(3)
+    best = max(float(score(u, t, e, z)) for u, t, e, _ in [next(graphs_of(potentials))] for z in labelings(len(u), 3))
+    value = PerturbedLoss(1, sigma=0.0, reduction="none")(potentials, y)[0]
+    assert float(value) == pytest.approx(best - float(potentials.score(y)[0]))
+
+
+@pytest.mark.parametrize("void", [False, True])
+def test_the_gradient_is_the_difference_of_frequencies(void):
+    potentials, y = random_potentials(2, sizes=(4,))
+    if void:
+        y[1] = -1
+    potentials.unary.requires_grad_()
+    PerturbedLoss(50, random_state=4)(potentials, y).backward()
+    gradient = potentials.unary.grad
+    torch.testing.assert_close(gradient.sum(dim=1), torch.zeros(4, dtype=torch.float64))
+    assert (gradient[0].gather(0, y[:1]) <= 0).all()
+    frequencies = 50 * gradient
+    torch.testing.assert_close(frequencies, frequencies.round())
+
+
+def test_equal_seeds_draw_equal_noise_and_every_call_draws_its_own():
+    potentials, y = random_potentials(2)
+    first, second = PerturbedLoss(random_state=1), PerturbedLoss(random_state=1)
+    values = [float(first(potentials, y)), float(first(potentials, y))]
+    assert values == [float(second(potentials, y)), float(second(potentials, y))]
+    assert values[0] != values[1]
+
+
+def test_perturbed_marginals_are_near_the_true_ones():
+    potentials, _ = random_potentials(5, sizes=(4, 2), scale=0.5)
+    found, true = perturbed_marginals(potentials, 2000), potentials.marginals()
+    assert set(found.status) == {"approximation"}
+    assert (found.nodes - true.nodes).abs().max() < 0.1
+    torch.testing.assert_close(found.edges.flatten(1).sum(dim=1), torch.ones(len(potentials.edges)).double())
+    assert (found.log_partition > true.log_partition - 0.05).all()
+
+
+def test_numbers_of_samples_and_noise_are_checked():
+    with pytest.raises(ValueError, match="n_samples must be an integer"):
+        PerturbedLoss(0)
+    with pytest.raises(ValueError, match="sigma must be a finite number"):
+        PerturbedLoss(sigma=-1.0)
