@@ -3,7 +3,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -11,8 +10,8 @@
 
 #include "bindings/arrays.hpp"
 #include "bindings/python_signals.hpp"
+#include "core/interrupt.hpp"
 #include "sums/sum_batch.hpp"
-#include "sums/sum_graph.hpp"
 
 namespace nb = nanobind;
 

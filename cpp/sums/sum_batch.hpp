@@ -80,7 +80,7 @@ class SumWorker {
 
   // Graphs first .. end - 1; `shared` (L ** Q) gets the marginals of the edges where they are summed.
   void run(int first, int end, double* shared, Interrupt& interrupt) {
-    if (chain_) chain_->clear();
+    if (chain_ && shared) chain_->clear();
     for (int g = first; g < end; ++g) {
       interrupt.check();
       run(g, shared, interrupt);
@@ -96,7 +96,7 @@ class SumWorker {
   ClusterTree<T> tree_;
   ReweightedSums<T> reweighted_;
 
-  void run(int g, double* shared, Interrupt& interrupt) {
+  void run(int g, double* shared, Interrupt& interrupt) {  // NOLINT(readability-non-const-parameter): written below
     const SumGraph<T> graph = batch_.graph(g);
     MarginalsOf<T> to;
     if (out_.weight) to.weight = out_.weight[g];
@@ -134,8 +134,8 @@ class SumWorker {
 template <class T>
 void sum_graphs(const SumBatch<T>& batch, const SumOptions& options, const SumOutcome<T>& out, int n_threads,
                 Interrupt& interrupt) {
-  constexpr int kMostTasks = 64;
-  const int n_tasks = std::min(batch.n_graphs, kMostTasks);
+  constexpr int kMostSums = 16;
+  const int n_tasks = out.summed ? std::min(batch.n_graphs, kMostSums) : batch.n_graphs;
   const std::size_t size = out.summed ? batch.all.table_size : 0;
   std::vector<double> shared(size * n_tasks, 0.0);
   auto first = [&](int task) { return static_cast<int>(static_cast<std::int64_t>(batch.n_graphs) * task / n_tasks); };
