@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from neuralfactors import distribution
+from neuralfactors.distribution import log_partition
 from neuralfactors.inference import SUM_METHODS
 from neuralfactors.inference.sum_problem import MAX_ENTRIES
 from neuralfactors.inference.sums import SumOptions
@@ -145,10 +145,10 @@ class CRFLoss(LikelihoodLoss):
 
     def compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
         """The logarithm of the sum over all labellings less that over those that agree with `y`."""
-        log_partition, found = distribution.log_partition(rivals.tensors, **self.options)
+        value, found = log_partition(rivals.tensors, **self.options)
         self.report = SumReport(found.status, found.converged)
         given = potentials.score(y) if full else clamp_labelled(potentials, y).log_partition(**self.options)
-        return log_partition - given
+        return value - given
 
 
 def drop(potentials: Potentials, labelled: Tensor) -> Potentials:
