@@ -22,13 +22,12 @@ if TYPE_CHECKING:
     from neuralfactors.inference import marginals, marginals_batch, solve, solve_batch
     from neuralfactors.learning import (
         CRFLoss,
-        Decoder,
         PerturbedLoss,
         StructuredHingeLoss,
         StructuredPerceptronLoss,
         Subgradient,
-        decode,
     )
+    from neuralfactors.learning.decode import Decoder, decode
     from neuralfactors.potentials import Potentials
     from neuralfactors.segmentation import Segmenter
 

@@ -208,3 +208,15 @@ def test_numbers_of_samples_and_noise_are_checked():
         PerturbedLoss(0)
     with pytest.raises(ValueError, match="sigma must be a finite number"):
         PerturbedLoss(sigma=-1.0)
+
+
+@pytest.mark.parametrize("void", [-1, -100])
+def test_labels_come_in_the_shape_of_the_chains(void):
+    generator = torch.Generator().manual_seed(0)
+    emissions, transitions = torch.randn(2, 4, 3, generator=generator), torch.randn(3, 3, generator=generator)
+    mask = torch.tensor([[True] * 4, [True, True, False, False]])
+    y = torch.tensor([[0, 1, 2, 1], [2, void, 0, 0]], dtype=torch.int32)
+    chains = Potentials.chain(emissions, transitions, mask)
+    found = CRFLoss(reduction="none")(chains, y)
+    expected = enumerated(chains, torch.tensor([0, 1, 2, 1, 2, -1]))
+    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
