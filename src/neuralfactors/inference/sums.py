@@ -49,7 +49,7 @@ class Marginals:
     >>> import numpy as np
     >>> from neuralfactors.inference import marginals
     >>> m = marginals(np.log([[1.0, 3.0], [1.0, 1.0]]), np.zeros((1, 2, 2)), np.array([[0, 1]]))
-    >>> m.nodes.round(2).tolist(), round(np.exp(m.log_partition), 6), m.status
+    >>> m.nodes.round(2).tolist(), round(float(np.exp(m.log_partition)), 6), m.status
     ([[0.25, 0.75], [0.5, 0.5]], 8.0, 'exact')
     """
 
