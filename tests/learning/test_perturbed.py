@@ -1,0 +1,59 @@
+"""The perturbed loss and marginals beside what they estimate; their noise."""
+
+import pytest
+import torch
+from oracles import graphs_of, labelings, random_potentials, score
+
+from neuralfactors.learning import CRFLoss, Decoder, PerturbedLoss, perturbed_marginals
+
+
+def test_the_perturbed_loss_bounds_the_likelihood():
+    potentials, y = random_potentials(3, sizes=(4,))
+    likelihood = CRFLoss()(potentials, y)
+    perturbed = PerturbedLoss(400, decoder=Decoder("exhaustive"))(potentials, y)
+    assert likelihood < perturbed < likelihood + 2
+
+
+def test_without_noise_it_is_the_perceptron():
+    potentials, y = random_potentials(3)
+    best = max(float(score(u, t, e, z)) for u, t, e, _ in [next(graphs_of(potentials))] for z in labelings(len(u), 3))
+    value = PerturbedLoss(1, sigma=0.0, reduction="none")(potentials, y)[0]
+    assert float(value) == pytest.approx(best - float(potentials.score(y)[0]))
+
+
+@pytest.mark.parametrize("void", [False, True])
+def test_the_gradient_is_the_difference_of_frequencies(void):
+    potentials, y = random_potentials(2, sizes=(4,))
+    if void:
+        y[1] = -1
+    potentials.unary.requires_grad_()
+    PerturbedLoss(50, random_state=4)(potentials, y).backward()
+    gradient = potentials.unary.grad
+    torch.testing.assert_close(gradient.sum(dim=1), torch.zeros(4, dtype=torch.float64))
+    assert (gradient[0].gather(0, y[:1]) <= 0).all()
+    frequencies = 50 * gradient
+    torch.testing.assert_close(frequencies, frequencies.round())
+
+
+def test_equal_seeds_draw_equal_noise_and_every_call_draws_its_own():
+    potentials, y = random_potentials(2)
+    first, second = PerturbedLoss(random_state=1), PerturbedLoss(random_state=1)
+    values = [float(first(potentials, y)), float(first(potentials, y))]
+    assert values == [float(second(potentials, y)), float(second(potentials, y))]
+    assert values[0] != values[1]
+
+
+def test_perturbed_marginals_are_near_the_true_ones():
+    potentials, _ = random_potentials(5, sizes=(4, 2), scale=0.5)
+    found, true = perturbed_marginals(potentials, 2000), potentials.marginals()
+    assert set(found.status) == {"approximation"}
+    assert (found.nodes - true.nodes).abs().max() < 0.1
+    torch.testing.assert_close(found.edges.flatten(1).sum(dim=1), torch.ones(len(potentials.edges)).double())
+    assert (found.log_partition > true.log_partition - 0.05).all()
+
+
+def test_numbers_of_samples_and_noise_are_checked():
+    with pytest.raises(ValueError, match="n_samples must be an integer"):
+        PerturbedLoss(0)
+    with pytest.raises(ValueError, match="sigma must be a finite number"):
+        PerturbedLoss(sigma=-1.0)
