@@ -17,7 +17,11 @@ from numpydoc.validate import Validator, validate
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "api.md"
 ROOMS = ("", ".inference", ".estimators", ".learning", ".segmentation", ".datasets", ".vision", ".metrics")
-CONSTANTS = {"METHODS": "Names of the inference methods.", "SCENE_CLASSES": "Names of the labels of `make_scenes`."}
+CONSTANTS = {
+    "METHODS": "Names of the inference methods.",
+    "SCENE_CLASSES": "Names of the labels of `make_scenes`.",
+    "SUM_METHODS": "Names of the methods that sum over all labellings.",
+}
 HEAD = """# Public names
 What users may import. All else is internal and may change. `help(name)` says more; words are those of
 the [glossary](glossary.md). This page is made by `python tools/docstrings.py --write`.

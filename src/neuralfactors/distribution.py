@@ -83,17 +83,35 @@ class Distribution:
         raise NotImplementedError
 
     def log_partition(self, **options: Unpack[SumOptions]) -> Tensor:
-        """The log-partition function log Σ_y exp g(x, y) of every graph (G,), whose gradient are the marginals.
+        """The log-partition function log Σ_y exp g(x, y) of every graph, whose gradient are the marginals.
 
-        Options are those of `neuralfactors.inference.marginals`. By default the sum is exact on chains, trees and all
-        graphs of low treewidth, and an upper bound elsewhere; `marginals` says which.
+        By default the sum is exact on chains, trees and all graphs of low treewidth, and an upper bound elsewhere;
+        `marginals` says which.
+
+        Parameters
+        ----------
+        **options
+            Those of `neuralfactors.inference.marginals`.
+
+        Returns
+        -------
+        Tensor of shape (G,)
+            Differentiable in the scores.
         """
         return log_partition(self.tensors, **options)[0]
 
     def marginals(self, **options: Unpack[SumOptions]) -> TensorMarginals:
-        """Probabilities of the labels of nodes (V, L) and interactions (E, L, ..., L), and what is proved of them.
+        """Probabilities of the labels of nodes and interactions, and what is proved of them.
 
-        They carry no gradients. Options are those of `neuralfactors.inference.marginals`.
+        Parameters
+        ----------
+        **options
+            Those of `neuralfactors.inference.marginals`.
+
+        Returns
+        -------
+        TensorMarginals
+            Without gradients.
 
         Examples
         --------
@@ -105,29 +123,71 @@ class Distribution:
         return marginals(self.tensors, **options)
 
     def entropy(self, **options: Unpack[SumOptions]) -> Tensor:
-        """−Σ_y p(y) log p(y) of every graph (G,): log Z less the expected score; no gradients.
+        """Entropy −Σ_y p(y) log p(y) of every graph: log Z less the expected score.
 
         Where `marginals` has an upper bound of log Z, this is one of the entropy of its pseudo-marginals.
+
+        Parameters
+        ----------
+        **options
+            Those of `neuralfactors.inference.marginals`.
+
+        Returns
+        -------
+        Tensor of shape (G,)
+            Without gradients.
         """
         found = self.marginals(**options)
         return found.log_partition - self.sum_by_graph(*found.expected(*(t.detach() for t in self.tensors[:2])))
 
     def sample(self, n: int = 1, generator: torch.Generator | None = None, **options: Any) -> Tensor:
-        """Labellings drawn independently from p(y) ∝ exp g(x, y), exactly: (n, V), or n times the shape of `unflatten`.
+        """Labellings drawn independently from p(y) ∝ exp g(x, y), exactly.
 
-        `max_entries` and `n_threads` are those of `neuralfactors.inference.sample`, which refuses graphs of high
-        treewidth.
+        Parameters
+        ----------
+        n : int, default=1
+            How many.
+        generator : torch.Generator, default=None
+            Source of chance; None: torch's own.
+        **options
+            `max_entries` and `n_threads` of `neuralfactors.inference.sample`, which refuses graphs of high treewidth.
+
+        Returns
+        -------
+        Tensor of shape (n, V)
+            int64; or n times the shape of `unflatten`.
         """
         return self._unflatten_each(draw(self.tensors, n, generator, **options))
 
     def argmax(self, **options: Any) -> Tensor:
-        """The labels of highest score (V,), or in the shape of `unflatten`; options of `inference.solve_batch`."""
+        """The labels of highest score.
+
+        Parameters
+        ----------
+        **options
+            Those of `neuralfactors.inference.solve_batch`.
+
+        Returns
+        -------
+        Tensor of shape (V,)
+            int64; or of the shape of `unflatten`.
+        """
         return self.unflatten(argmax(self.tensors, **options))
 
     def topk(self, k: int, **options: Any) -> TensorTopK:
         """The k labellings of highest score of every graph, with their scores and what is proved of them.
 
-        `max_entries` and `n_threads` are those of `neuralfactors.inference.topk`.
+        Parameters
+        ----------
+        k : int
+            How many.
+        **options
+            `max_entries` and `n_threads` of `neuralfactors.inference.topk`.
+
+        Returns
+        -------
+        TensorTopK
+            Labels, best first, score and status.
 
         Examples
         --------

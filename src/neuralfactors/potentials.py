@@ -298,7 +298,20 @@ class Potentials(Distribution):
         return self.sum_by_graph(nodes, edges)
 
     def sum_by_graph(self, nodes: Tensor, edges: Tensor) -> Tensor:
-        """Sums (G,) of the values of the nodes (V,) and of the interactions (E,) of every graph."""
+        """Sums of values of nodes and interactions over every graph.
+
+        Parameters
+        ----------
+        nodes : Tensor of shape (V,)
+            Values of the nodes.
+        edges : Tensor of shape (E,)
+            Values of the interactions.
+
+        Returns
+        -------
+        Tensor of shape (G,)
+            The sums.
+        """
         dtype = torch.promote_types(nodes.dtype, edges.dtype)
         total = nodes.new_zeros(self.n_graphs, dtype=dtype).index_add(0, self.node_graph, nodes.to(dtype))
         return total.index_add(0, self.edge_graph, edges.to(dtype))
@@ -309,7 +322,20 @@ class Potentials(Distribution):
         return ScoreTensors(self.unary, self.interaction, self.edges, self.node_ptr, self.edge_ptr)
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Self:
-        """The same on another device; pointers stay on the CPU."""
+        """The same on another device.
+
+        Parameters
+        ----------
+        device : torch.device or str
+            Where scores and edges go.
+        non_blocking : bool, default=False
+            Whether to copy in the background, which needs page-locked memory.
+
+        Returns
+        -------
+        Potentials
+            The pointers stay on the CPU.
+        """
         unary, tables, edges = (t.to(device, non_blocking=non_blocking) for t in self.tensors[:3])
         return replace(self, unary=unary, interaction=tables, edges=edges)
 

@@ -22,7 +22,7 @@ from neuralfactors.seeds import RandomState, seed_of
 class TopK:
     """The best labellings of the graphs of a batch, best first.
 
-    Attributes
+    Parameters
     ----------
     labels : ndarray of shape (k, n_nodes)
         Labels of all nodes of the batch; -1 where a graph has fewer allowed labellings.
@@ -50,18 +50,27 @@ def sample(
     max_entries: float = MAX_ENTRIES,
     n_threads: int | None = None,
 ) -> NDArray[np.int64]:
-    """Labellings drawn independently from p(y) ∝ exp(g(x, y)), exactly: (n, n_nodes).
+    """Labellings drawn independently from p(y) ∝ exp(g(x, y)), exactly.
 
     Parameters
     ----------
-    unary, interaction, edges, max_entries, n_threads
+    unary, interaction, edges : array
         As in `marginals`.
-    n : int, default 1
+    n : int, default=1
         How many.
-    node_ptr, edge_ptr : arrays of integers of shape (n_graphs + 1,), optional
-        As in `marginals_batch`; None for one graph.
-    random_state : int, Generator, RandomState or None, default 0
+    node_ptr, edge_ptr : array of int of shape (n_graphs + 1,), default=None
+        As in `marginals_batch`; None: one graph.
+    random_state : int, RandomState, Generator or None, default=0
         Seed; None for a fresh one. The same seed gives the same labellings for any `n_threads`.
+    max_entries : float, default=4194304
+        Entries of the largest table that an exact sum may make.
+    n_threads : int, default=None
+        Graphs done at the same time; None: as many as there are cores.
+
+    Returns
+    -------
+    ndarray of shape (n, n_nodes)
+        int64 labels.
 
     Raises
     ------
@@ -105,17 +114,21 @@ def topk(
 
     Parameters
     ----------
-    unary, interaction, edges, max_entries, n_threads
+    unary, interaction, edges : array
         As in `marginals`.
     k : int
         How many.
-    node_ptr, edge_ptr : arrays of integers of shape (n_graphs + 1,), optional
-        As in `marginals_batch`; None for one graph.
+    node_ptr, edge_ptr : array of int of shape (n_graphs + 1,), default=None
+        As in `marginals_batch`; None: one graph.
+    max_entries : float, default=4194304
+        Entries of the largest table that an exact sum may make.
+    n_threads : int, default=None
+        Graphs done at the same time; None: as many as there are cores.
 
     Returns
     -------
     TopK
-        labels, score, status.
+        Labels, score and status.
 
     Examples
     --------

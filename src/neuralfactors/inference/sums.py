@@ -30,7 +30,7 @@ class SumOptions(TypedDict, total=False):
 class Marginals:
     """What summing over all labellings of one graph gives.
 
-    Attributes
+    Parameters
     ----------
     log_partition : float
         log Z, the logarithm of the sum of exp(g(x, y)) over all labellings y; see `status`.
@@ -41,7 +41,7 @@ class Marginals:
     status : str
         "exact": exact but for rounding. "upper_bound": by tree-reweighted sums; log Z is at most `log_partition`, and
         the probabilities are pseudo-marginals. "approximation": by loopy belief propagation (Bethe); nothing is proved.
-    converged : bool
+    converged : bool, default=True
         Whether the messages of the last two methods came to rest.
 
     Examples
@@ -62,15 +62,31 @@ class Marginals:
 
 @dataclass(frozen=True)
 class BatchMarginals:
-    """Marginals of the graphs of a batch, with the fields of `Marginals`; `ms[g]` are those of graph g."""
+    """Marginals of the graphs of a batch, with the fields of `Marginals`; `ms[g]` are those of graph g.
 
-    log_partition: NDArray[np.float64]  # (G,)
-    nodes: NDArray[Any]  # (V, L)
-    edges: NDArray[Any]  # (E, L, ..., L), or (1, L, ..., L) where they were to be summed
-    status: NDArray[np.str_]  # (G,)
-    converged: NDArray[np.bool_]  # (G,)
-    node_ptr: NDArray[np.int64]  # (G + 1,)
-    edge_ptr: NDArray[np.int64]  # (G + 1,)
+    Parameters
+    ----------
+    log_partition : ndarray of shape (n_graphs,)
+        log Z of every graph.
+    nodes : ndarray of shape (n_nodes, n_labels)
+        Probabilities of labels, for the nodes of the whole batch.
+    edges : ndarray of shape (n_edges, n_labels, ..., n_labels)
+        Probabilities of combinations of labels; one table, (1, ...), where they were to be summed.
+    status : ndarray of str of shape (n_graphs,)
+        "exact", "upper_bound" or "approximation".
+    converged : ndarray of bool of shape (n_graphs,)
+        Whether messages came to rest.
+    node_ptr, edge_ptr : ndarray of int of shape (n_graphs + 1,)
+        Where the rows of every graph begin and end.
+    """
+
+    log_partition: NDArray[np.float64]
+    nodes: NDArray[Any]
+    edges: NDArray[Any]
+    status: NDArray[np.str_]
+    converged: NDArray[np.bool_]
+    node_ptr: NDArray[np.int64]
+    edge_ptr: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.log_partition)
@@ -103,24 +119,29 @@ def marginals(unary: ArrayLike, interaction: ArrayLike, edges: ArrayLike, **opti
         an edge.
     edges : array of integers of shape (n_edges, 2), or (n_edges, Q)
         Node numbers.
-    method : str, default "auto"
+    **options
+        How to sum, by name.
+
+        method : str, default="auto"
+
         - "exact": variable elimination, for graphs of low treewidth. Chains, trees and all forests are.
         - "trw": tree-reweighted message passing, whose value is an upper bound of log Z. Two nodes an edge.
         - "bethe": loopy belief propagation, an approximation that is often closer. Two nodes an edge.
         - "auto": "exact" where `max_entries` allows it, else "trw".
-    max_entries : float, default 2**22
-        Entries of the largest table that an exact sum may make.
-    max_iter : int, default 200
-        Iterations of "trw" and "bethe" at most.
-    tol : float, default 1e-6
-        Change of messages, whose largest entry is 1, at which "trw" and "bethe" stop.
-    n_threads : int, optional
-        As in `solve_batch`.
+
+        max_entries : float, default=2**22
+            Entries of the largest table that an exact sum may make.
+        max_iter : int, default=200
+            Iterations of "trw" and "bethe" at most.
+        tol : float, default=1e-6
+            Change of messages, whose largest entry is 1, at which "trw" and "bethe" stop.
+        n_threads : int, default=None
+            As in `solve_batch`.
 
     Returns
     -------
     Marginals
-        log_partition, nodes, edges, status.
+        The log-partition function, and probabilities of the labels of nodes and edges.
 
     Raises
     ------
@@ -153,10 +174,12 @@ def marginals_batch(
 
     Parameters
     ----------
-    unary, interaction, edges, **options
+    unary, interaction, edges : array
         As in `marginals`, the graphs one after the other; `edges` holds node numbers of the whole batch.
-    node_ptr, edge_ptr : arrays of integers of shape (n_graphs + 1,)
+    node_ptr, edge_ptr : array of int of shape (n_graphs + 1,)
         Graph g has the nodes node_ptr[g] to node_ptr[g + 1] - 1, and edges likewise.
+    **options
+        As in `marginals`.
 
     Returns
     -------
@@ -190,14 +213,29 @@ def sum_graphs(
 
     Parameters
     ----------
-    problem, method, max_entries, max_iter, tol, n_threads
-        As in `marginals_batch`.
-    weight : ndarray of shape (n_graphs,), optional
+    problem : SumProblem
+        See `check_sums`.
+    method : str, default="auto"
+        As in `marginals`, like the four below.
+    max_entries : float, default=4194304
+        Entries of the largest table that an exact sum may make.
+    max_iter : int, default=None
+        None: 200.
+    tol : float, default=1e-6
+        When messages are at rest.
+    n_threads : int, default=None
+        Graphs summed at the same time; None: as many as there are cores.
+    weight : ndarray of shape (n_graphs,), default=None
         By which the marginals of each graph are multiplied.
-    summed : bool, default False
+    summed : bool, default=False
         Whether the marginals of the interactions are added up over the whole batch.
-    with_marginals : bool, default True
+    with_marginals : bool, default=True
         False: `log_partition` alone; there are no rows of marginals then.
+
+    Returns
+    -------
+    BatchMarginals
+        Of all graphs.
     """
     if method not in SUM_METHODS:
         raise ValueError(f"method must be one of {', '.join(SUM_METHODS)}, got {method!r}")

@@ -49,9 +49,21 @@ class LikelihoodLoss(nn.Module):
         self.register_buffer("class_weight", check_class_weight(class_weight))
 
     def forward(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None = None) -> Tensor:
-        """Loss of the labels `y`, as `StructuredHingeLoss` takes them.
+        """Loss of the true labels under these potentials.
 
-        `node_weight` (V,) multiplies what a wrong node costs within the margin.
+        Parameters
+        ----------
+        potentials : Potentials
+            Of a batch of graphs.
+        y : Tensor of shape (V,)
+            Labels as `StructuredHingeLoss` takes them.
+        node_weight : Tensor of shape (V,), default=None
+            Multiplies what a wrong node costs within the margin.
+
+        Returns
+        -------
+        Tensor
+            A scalar, or of shape (G,) with `reduction="none"`; differentiable in the potentials.
         """
         y = as_labels(y, potentials)
         self._refuse_weight("node_weight", node_weight)
@@ -71,9 +83,23 @@ class LikelihoodLoss(nn.Module):
         return values.mean() if self.reduction == "mean" else values.sum()
 
     def compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
-        """Loss of every graph (G,): all labellings of `rivals` against those of `potentials` that agree with `y`.
+        """Loss of every graph: all labellings of `rivals` against those of `potentials` that agree with `y`.
 
-        `full` says that `y` labels every node.
+        Parameters
+        ----------
+        rivals : Potentials
+            Whose labellings all count; they have the margin.
+        potentials : Potentials
+            The same without it.
+        y : Tensor of shape (V,)
+            The labels.
+        full : bool
+            Whether `y` labels every node.
+
+        Returns
+        -------
+        Tensor of shape (G,)
+            The losses.
         """
         raise NotImplementedError
 
@@ -101,7 +127,7 @@ class CRFLoss(LikelihoodLoss):
         "drop": they and the edges that touch them take no part.
     reduction : "mean", "sum" or "none", default="mean"
         Over the graphs; "none" gives one value a graph.
-    max_entries : float, default=2**22
+    max_entries : float, default=4194304
         Entries of the largest table that an exact sum may make.
     max_iter : int, default=None
         Iterations of "trw" and "bethe" at most; None: 200.
@@ -144,7 +170,24 @@ class CRFLoss(LikelihoodLoss):
         self.report: SumReport | None = None
 
     def compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
-        """The logarithm of the sum over all labellings less that over those that agree with `y`."""
+        """The logarithm of the sum over all labellings less that over those that agree with `y`.
+
+        Parameters
+        ----------
+        rivals : Potentials
+            Whose labellings all count; they have the margin.
+        potentials : Potentials
+            The same without it.
+        y : Tensor of shape (V,)
+            The labels.
+        full : bool
+            Whether `y` labels every node.
+
+        Returns
+        -------
+        Tensor of shape (G,)
+            The differences.
+        """
         value, found = log_partition(rivals.tensors, **self.options)
         self.report = SumReport(found.status, found.converged)
         given = potentials.score(y) if full else clamp_labelled(potentials, y).log_partition(**self.options)

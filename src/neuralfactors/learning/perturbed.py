@@ -15,6 +15,7 @@ from neuralfactors.learning.decode import Decoder, clamp_labelled
 from neuralfactors.learning.likelihood import LikelihoodLoss
 from neuralfactors.learning.losses import check_count, check_part
 from neuralfactors.potentials import Potentials, joint_labels
+from neuralfactors.seeds import RandomState, seed_of
 
 
 class PerturbedLoss(LikelihoodLoss):
@@ -32,9 +33,15 @@ class PerturbedLoss(LikelihoodLoss):
         Size of the noise; 0 makes it the structured perceptron's loss.
     decoder : Decoder, default=None
         How to find a prediction; None: `Decoder()`.
-    margin, class_weight, void, reduction
-        As in `CRFLoss`. "complete" compares with the best completion under the same noise.
-    random_state : int, default=0
+    margin : float, default=0.0
+        As in `CRFLoss`.
+    class_weight : array of shape (L,), default=None
+        As in `CRFLoss`.
+    void : "complete" or "drop", default="complete"
+        As in `CRFLoss`; "complete" compares with the best completion under the same noise.
+    reduction : "mean", "sum" or "none", default="mean"
+        As in `CRFLoss`.
+    random_state : int, RandomState, Generator or None, default=0
         Seed. Each call draws fresh noise; losses of equal seed draw the same, call by call.
 
     Examples
@@ -56,7 +63,7 @@ class PerturbedLoss(LikelihoodLoss):
         class_weight: ArrayLike | Tensor | None = None,
         void: str = "complete",
         reduction: str = "mean",
-        random_state: int = 0,
+        random_state: RandomState = 0,
     ) -> None:
         super().__init__(margin, class_weight, void, reduction)
         check_count("n_samples", n_samples)
@@ -64,14 +71,31 @@ class PerturbedLoss(LikelihoodLoss):
         self.n_samples = n_samples
         self.sigma = float(sigma)
         self.decoder = check_part("decoder", Decoder() if decoder is None else decoder, Decoder)
-        self.random_state = random_state
+        self.seed = seed_of(random_state)
         self.n_calls = 0
 
     def compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
-        """The mean violation of the perturbed predictions."""
+        """The mean violation of the perturbed predictions.
+
+        Parameters
+        ----------
+        rivals : Potentials
+            Whose labellings all count; they have the margin.
+        potentials : Potentials
+            The same without it.
+        y : Tensor of shape (V,)
+            The labels.
+        full : bool
+            Whether `y` labels every node.
+
+        Returns
+        -------
+        Tensor of shape (G,)
+            The means.
+        """
         self.n_calls += 1
         total = torch.zeros((), device=rivals.unary.device)
-        for noise in _noise(rivals, self.n_samples, self.sigma, (self.random_state, self.n_calls)):
+        for noise in _noise(rivals, self.n_samples, self.sigma, (self.seed, self.n_calls)):
             against = _add(rivals, noise)
             with torch.no_grad():
                 z = self.decoder(against).labels
@@ -86,15 +110,22 @@ def perturbed_marginals(
     *,
     sigma: float = 1.0,
     decoder: Decoder | None = None,
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> TensorMarginals:
     """How often MAP inference on perturbed scores takes each label: marginals for graphs where sums are out of reach.
 
     Parameters
     ----------
     potentials : Potentials
-    n_samples, sigma, decoder, random_state
-        As in `PerturbedLoss`.
+        Of one graph or of a batch.
+    n_samples : int, default=100
+        Perturbed predictions.
+    sigma : float, default=1.0
+        Size of the noise.
+    decoder : Decoder, default=None
+        How to find a prediction; None: `Decoder()`.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the noise.
 
     Returns
     -------
@@ -114,7 +145,7 @@ def perturbed_marginals(
     nodes, edges = torch.zeros_like(potentials.unary), torch.zeros_like(potentials.tables.flatten(1))
     value = torch.zeros(potentials.n_graphs, device=nodes.device, dtype=torch.float64)
     with torch.no_grad():
-        for noise in _noise(potentials, n_samples, sigma, (random_state,)):
+        for noise in _noise(potentials, n_samples, sigma, (seed_of(random_state),)):
             perturbed = _add(potentials, noise)
             z = decoder(perturbed).labels
             nodes.scatter_add_(1, z[:, None], torch.ones_like(nodes[:, :1]))
