@@ -1,4 +1,4 @@
-"""The examples in docstrings and in the README do what they show; glossary and list of names tell of what is there."""
+"""The examples in docstrings and on the pages do what they show; pages name what exists."""
 
 import dataclasses
 import doctest
@@ -13,6 +13,7 @@ import pytest
 import neuralfactors
 
 ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
 MODULES = sorted(module.name for module in pkgutil.walk_packages(neuralfactors.__path__, "neuralfactors."))
 
 
@@ -21,10 +22,17 @@ def test_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def test_readme():
-    results = doctest.testfile(str(ROOT / "README.md"), module_relative=False, encoding="utf-8")
+@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
+def test_pages(page):
+    results = doctest.testfile(str(ROOT / page), module_relative=False, encoding="utf-8")
     assert results.attempted > 0
     assert results.failed == 0
+
+
+@pytest.mark.parametrize("page", ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in DOCS.glob("*.md"))])
+def test_links_lead_somewhere(page):
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8"))
+    assert [target for target in targets if not (ROOT / page).parent.joinpath(target).exists()] == []
 
 
 def find(path):
