@@ -25,15 +25,15 @@ KEYS = {name.printed: name.key for name in NAMES.values()}
 CELLS = ("pixel", "class_mean", "mean_iou")
 HIGHLIGHTS = ("int+nrl", "3-layer", "neural factors")
 INTRODUCTION = f"""# Results
-Test images only; the settings were chosen on other images, the tuning splits of the presets. Accuracies are percentages of
-the labelled pixels, and their mean over the classes that occur; both are means over seeds ± standard deviation. A seed
-decides the words (but with CNN features), the initial parameters, the order of the images and, where a row learns from
-fewer of them, which.
-Seconds are those of the machine that made them: two shared cores, no GPU. The paper is {PAPER}.
+All figures are for test images. The settings were chosen on other images, the tuning splits of the presets. Pixel accuracy
+is the percentage of labelled pixels that are right; class accuracy is its mean over the classes that occur. Both are means
+over seeds ± standard deviation. The seed decides the words (except with CNN features), the initial parameters, the order of
+the images and, for rows that learn from only some of the images, which ones.
+Seconds are those of the machine that computed them: two shared cores, no GPU. The paper is {PAPER}.
 
-`python docs/results.py RUN...` makes this page, and [results.json](results.json) with the same figures, from the folders
-that the commands below write; DATA stands for the folder of the set. `neuralfactors report RUN` shows one of them with its
-curves, confusions and pictures."""  # noqa: E501
+`python docs/results.py RUN...` writes this page, and [results.json](results.json) with the same figures, from the folders
+that the commands below write. DATA stands for the folder of the data set. `neuralfactors report RUN` shows one of the runs
+with its curves, confusions and pictures."""  # noqa: E501
 
 
 def main():
@@ -56,7 +56,7 @@ def add_run(results, run):
     figures = compare_with_paper(read_results(run))
     settings = figures.run.settings
     if settings.preset not in SETS:
-        raise SystemExit(f"{run} was made without a preset: it has no place in the results")
+        raise SystemExit(f"{run} was made without a preset, so it has no place in the results")
     for problem in figures.problems:
         print(f"{run}: {problem}")
     features = "cnn" if settings.uses_cnn else "bow"
@@ -64,7 +64,7 @@ def add_run(results, run):
     for row in figures.rows:
         name = NAMES[row.variant].printed
         if row.pixel.ours is None:
-            print(f"{run}: {name} is left out: it has no figures")
+            print(f"{run}: {name} was left out because it has no figures")
             continue
         rows[name] = rounded(row_entry(row, figures.run))
 
@@ -188,12 +188,12 @@ def rows_table(rows, paper):
 
 
 def limited(row):
-    """Whether a row learnt from fewer images than there are."""
+    """Whether a row learned from fewer images than there are."""
     return bool(row["n_train"] and row["n_train_available"] and row["n_train"] < row["n_train_available"])
 
 
 def commands(name, kind, rows):
-    """The commands that make these rows again, and a word on rows whose settings are not those of the preset."""
+    """The commands that compute these rows again, and which rows had settings other than the preset's."""
     groups = {}
     for row, figures in rows.items():
         limit = f" --limit {figures['n_train']:.0f}" if limited(figures) else ""
@@ -205,9 +205,7 @@ def commands(name, kind, rows):
     ]
     preset = Preset.read(name).features[kind]
     others = [row for row, figures in rows.items() if not is_preset(preset, KEYS[row], figures)]
-    note = (
-        f"\nThe settings or features of {', '.join(others)} were not those that the preset has now." if others else ""
-    )
+    note = f"\nRows whose settings or features differ from today's preset: {', '.join(others)}." if others else ""
     return "```console\n" + "\n".join(lines) + "\n```" + note
 
 
@@ -224,7 +222,7 @@ def literature(paper):
     if not paper.others:
         return []
     lines = [[name, percent(figures.pixel), percent(figures.class_mean)] for name, figures in paper.others.items()]
-    return ["What the paper compares its own with:", table(["model", "pixel %", "class %"], lines)]
+    return ["Other models that the paper lists:", table(["model", "pixel %", "class %"], lines)]
 
 
 def findings(rows, paper):
@@ -239,8 +237,8 @@ def findings(rows, paper):
         told = [verdict(ours), points(ours), str(len(ours[0])), paper_gain(paper, better, worse)]
         lines.append([title(claim, better, worse), *told])
     note = (
-        "Differences in points, pixel / class mean, between runs of the same seed. A finding holds where every seed is "
-        "better by both measures; on average, where the means are; in part, where the mean of one measure is."
+        "Differences in points, pixel / class mean, between runs of the same seed. A finding holds if every seed is "
+        "better by both measures, holds on average if both means are, and holds in part if the mean of one measure is."
     )
     return ["### The paper's findings", note, table(["finding", "here", "ours", "seeds", "paper"], lines)]
 
@@ -251,13 +249,13 @@ def shares(by_seed):
 
 
 def synergy_table(rows):
-    """Accuracy with one kind of factors alone, and with both."""
+    """Accuracy with one kind of factor alone, and with both."""
     lines = []
     for name, row in rows.items():
         parts = row["ablation"]
         if name != "unary" and parts:
             lines.append([name, *(_both(parts[part]) for part in ("unary", "interaction", "joint"))])
-    note = "Pixel / class mean with the other kind of factors set to zero, and with both."
+    note = "Pixel / class mean with only one kind of factor, the other set to zero, and with both."
     return note + "\n\n" + table(["row", "unary only", "interactions only", "both"], lines)
 
 
@@ -282,12 +280,12 @@ def class_table(rows, paper):
 
 
 def settings_table(rows):
-    """What the presets change of the defaults, row by row, and which rows learnt from mirror images too."""
+    """The presets' changes to the defaults, row by row, and which rows also learned from mirror images."""
     lines = [[name, f"`{json.dumps(row['settings'], ensure_ascii=False)}`"] for name, row in rows.items()]
     mirrored = [name for name, row in rows.items() if row["mirror"]]
     who = "All rows" if len(mirrored) == len(rows) else ", ".join(mirrored)
-    note = f"{who} learnt from the mirror images too.\n\n" if mirrored else ""
-    return note + table(["row", "changes of the defaults"], lines, "---")
+    note = f"{who} also learned from mirror images.\n\n" if mirrored else ""
+    return note + table(["row", "changes to the defaults"], lines, "---")
 
 
 if __name__ == "__main__":

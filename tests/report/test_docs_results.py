@@ -83,7 +83,7 @@ def test_rows_without_figures_and_runs_without_a_preset(make_comparison, write_r
     (run / "seed-0/rows/SGD/metrics.json").write_text("{")
     results, _ = write_results(run)
     assert list(results["kitti"]["bow"]) == ["unary"]
-    assert "SGD is left out: it has no figures" in capsys.readouterr().out
+    assert "SGD was left out because it has no figures" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="was made without a preset"):
         write_results(make_comparison(folder="own"))
 
@@ -95,7 +95,7 @@ def test_limited_rows_and_other_settings_are_stated(make_comparison, write_resul
     _, page = write_results(run)
     assert "| 1 | 4 of 6 |" in line(page, "SGD")
     assert "--variants 'SGD' --seeds 1 --limit 4" in page
-    assert "The settings or features of unary, SGD were not those that the preset has now." in page
+    assert "Rows whose settings or features differ from today's preset: unary, SGD." in page
     assert json.dumps({"C": 0.000123}) in page
 
 
@@ -103,7 +103,7 @@ def test_rows_made_with_the_preset_are_known_by_it(make_comparison, write_result
     run, preset = make_comparison(KITTI, preset="kitti"), Preset.read("kitti").features["bow"]
     parameters = {variant_key(row): changes for row, changes in preset.parameters.items()}
     change_settings(run, features=preset.options, mirror=preset.mirror, parameters=parameters)
-    assert "were not those that the preset has now" not in write_results(run)[1]
+    assert "differ from today" not in write_results(run)[1]
 
 
 def test_committed_page_is_that_of_the_committed_data(write_results, tmp_path):
