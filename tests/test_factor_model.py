@@ -41,8 +41,12 @@ def test_model_takes_any_module_of_the_right_shape():
 @pytest.mark.parametrize(
     ("unary", "interaction", "message"),
     [
-        (nn.Linear(4, 2), nn.Linear(2, 9), r"the unary factor must give values of shape \(3, 3\), got \(3, 2\)"),
-        (nn.Linear(4, 3), nn.Linear(2, 3), r"the interaction factor must give values of shape \(2, 9\), got \(2, 3\)"),
+        (nn.Linear(4, 2), nn.Linear(2, 9), r"the unary factor must return values of shape \(3, 3\), got \(3, 2\)"),
+        (
+            nn.Linear(4, 3),
+            nn.Linear(2, 3),
+            r"the interaction factor must return values of shape \(2, 9\), got \(2, 3\)",
+        ),
     ],
 )
 def test_modules_of_the_wrong_shape_are_refused(unary, interaction, message):

@@ -44,9 +44,9 @@ def test_digests_go_by_content(tmp_path):
 def test_an_altered_document_is_noticed():
     body = sealed({"a": 1})
     assert unsealed(body, "it") == {"a": 1}
-    with pytest.raises(FileFormatError, match="it is altered: its digest differs"):
+    with pytest.raises(FileFormatError, match="it has been altered: its digest differs"):
         unsealed({**body, "a": 2}, "it")
-    with pytest.raises(FileFormatError, match="it must hold a JSON object, got list"):
+    with pytest.raises(FileFormatError, match="it must contain a JSON object, got list"):
         unsealed([], "it")
 
 
@@ -56,5 +56,5 @@ def test_records(tmp_path):
     write_records(path, [{"n": 0}, {"n": 1}])
     assert read_records(path) == [{"n": 0}, {"n": 1}]
     path.write_bytes(path.read_bytes().replace(b'"n": 1', b'"n": 2'))
-    with pytest.raises(FileFormatError, match=r"line 2 of .* is altered"):
+    with pytest.raises(FileFormatError, match=r"line 2 of .* has been altered"):
         read_records(path)

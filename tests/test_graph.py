@@ -36,8 +36,8 @@ def test_subgraph_keeps_edges_inside():
 @pytest.mark.parametrize(
     ("graphs", "message"),
     [
-        ([], "X must hold at least one Graph, got none"),
-        ([path(), np.ones((2, 2))], "X must hold neuralfactors.Graph objects, got ndarray at position 1"),
+        ([], "X must contain at least one Graph, got none"),
+        ([path(), np.ones((2, 2))], "X must contain neuralfactors.Graph objects, got ndarray at position 1"),
         ([path(), path(n_features=3)], "graph 1 has 3 columns of node_features, but graph 0 has 2"),
         (
             [Graph(np.ones((1, 2))), path(), path(n_edge_features=2)],
@@ -58,8 +58,8 @@ def test_graphs_that_disagree_are_refused(graphs, message):
     ("y", "message"),
     [
         ([0, 1], r"y needs one label per node: expected shape \(3,\), got \(2,\)"),
-        ([0.0, 1.0, 2.0], "y must hold integers, got dtype float64"),
-        ([0, -2, 1], "y holds -2 at node 1: labels are 0, 1, ... or -1 for void"),
+        ([0.0, 1.0, 2.0], "y must contain integers, got dtype float64"),
+        ([0, -2, 1], "y contains -2 at node 1: labels are 0, 1, ... or -1 for void"),
     ],
 )
 def test_bad_labels_are_refused(y, message):

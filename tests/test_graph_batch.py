@@ -37,7 +37,7 @@ def test_a_loader_makes_batches_with_labels(pairs):
 def test_graphs_without_labels_make_a_batch_without(pairs):
     batch = GraphBatch.collate([graph for graph, _ in pairs])
     assert (batch.y, batch.n_graphs) == (None, 3)
-    with pytest.raises(ValueError, match=r"X must hold neuralfactors.Graph objects, got tuple at position 1"):
+    with pytest.raises(ValueError, match=r"X must contain neuralfactors.Graph objects, got tuple at position 1"):
         GraphBatch.collate([pairs[0][0], pairs[1]])
 
 

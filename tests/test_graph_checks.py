@@ -19,26 +19,26 @@ def test_dtypes_are_kept_where_they_are_floats():
     ("arguments", "message"),
     [
         ({"node_features": [1.0, 2.0]}, r"node_features must have 2 dimensions, got shape \(2,\)"),
-        ({"node_features": [["a"]]}, "node_features must hold numbers, got dtype <U1"),
+        ({"node_features": [["a"]]}, "node_features must contain numbers, got dtype <U1"),
         ({"node_features": [[1.0, np.nan]]}, r"node_features must be finite, got nan at \(0, 1\)"),
         ({"node_features": [[1.0], [1.0, 2.0]]}, "node_features must be an array, but its rows differ in length"),
         ({"edges": [[0, 1], [2]]}, "edges must be an array, but its rows differ in length"),
         (
             {"edges": [[0, 1, 2], [1, 0, 1]], "order": 3},
-            r"edges of order 3 join distinct nodes, got \[1, 0, 1\] at row 1",
+            r"edges of order 3 must join distinct nodes, got \[1, 0, 1\] at row 1",
         ),
-        ({"edges": [[0, 3]]}, r"edges must hold node numbers from 0 to 2, got \[0, 3\] at row 0"),
+        ({"edges": [[0, 3]]}, r"edges must contain node numbers from 0 to 2, got \[0, 3\] at row 0"),
         ({"edges": [[0, 1], [-1, 0]]}, r"got \[-1, 0\] at row 1"),
-        ({"edges": [[0.0, 1.0]]}, "edges must hold integers, got dtype float64"),
+        ({"edges": [[0.0, 1.0]]}, "edges must contain integers, got dtype float64"),
         ({"edges": [0, 1]}, r"edges must have shape \(E, 2\), got \(2,\)$"),
         ({"edges": [[0], [1]]}, r"edges must have shape \(E, 2\), got \(2, 1\): transpose them$"),
         (
             {"edges": [[0, 1, 2], [1, 2, 0]]},
-            r"edges must have shape \(E, 2\), got \(2, 3\): transpose them, or pass order=3 if 3 nodes meet",
+            r"edges must have shape \(E, 2\), got \(2, 3\): transpose them, or pass order=3 if 3 nodes share",
         ),
         (
             {"edges": [[0, 1]], "order": 3},
-            r"shape \(E, 3\), got \(1, 2\): pass order=2 if 2 nodes meet in an interaction",
+            r"shape \(E, 3\), got \(1, 2\): pass order=2 if 2 nodes share an interaction",
         ),
         ({"order": 1}, "order must be an integer ≥ 2, got 1"),
         (
@@ -59,7 +59,7 @@ def test_bad_graphs_are_refused(arguments, message):
 def test_outputs_of_a_network_are_refused(name):
     arguments = {"node_features": torch.ones(2, 1), "edge_features": torch.ones(1, 1), "node_weight": torch.ones(2)}
     arguments[name] = torch.nn.Parameter(arguments[name])
-    with pytest.raises(ValueError, match=f"{name} requires grad, but a Graph holds data .* or pass it detached"):
+    with pytest.raises(ValueError, match=f"{name} requires grad, but no gradient flows through a Graph.* or detach it"):
         Graph(edges=[[0, 1]], **arguments)
     arguments[name] = arguments[name].detach()
     assert Graph(edges=[[0, 1]], **arguments).n_edges == 1

@@ -63,11 +63,11 @@ def test_nothing_counted():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0, 1], [0], 2), r"one shape, got \(2,\) and \(1,\)"),
-        (([0, 2], [0, 1], 2), "y must hold labels from 0 to 1, got 2"),
-        (([0, -2], [0, 1], 2), "y must hold labels from 0 to 1, got -2"),
-        (([0, 1], [0, -1], 2), "y_pred must hold labels from 0 to 1, got -1"),
-        (([0.0, 1.0], [0, 1], 2), "y must hold integers, got dtype float64"),
+        (([0, 1], [0], 2), r"the same shape, got \(2,\) and \(1,\)"),
+        (([0, 2], [0, 1], 2), "y must contain labels from 0 to 1, got 2"),
+        (([0, -2], [0, 1], 2), "y must contain labels from 0 to 1, got -2"),
+        (([0, 1], [0, -1], 2), "y_pred must contain labels from 0 to 1, got -1"),
+        (([0.0, 1.0], [0, 1], 2), "y must contain integers, got dtype float64"),
         (([0, 1], [0, 1], 2, [1.0]), r"weight must have the shape of y, \(2,\), got \(1,\)"),
     ],
 )

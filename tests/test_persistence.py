@@ -128,7 +128,7 @@ def test_a_document_names_no_file(tmp_path, key):
         save_model(folder, {}, TENSORS)
         forge(folder, **{key: name})
         if key == "sha256":
-            with pytest.raises(FileFormatError, match=r"model\.json must hold the digest of its tensors"):
+            with pytest.raises(FileFormatError, match=r"model\.json must contain the digest of its tensors"):
                 load_model(folder)
         save_model(folder, {"k": 1}, {"a": torch.zeros(1)})
         assert (tmp_path / "mine").read_text() == "of value"

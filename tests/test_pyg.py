@@ -56,7 +56,7 @@ def test_labels_outside_a_mask_of_pyg_are_void():
     ("change", "message"),
     [
         ({"edge_index": torch.zeros(3, 2)}, r"edge_index must have shape \(2, E\), got \(3, 2\)"),
-        ({"y": torch.tensor([1])}, "y must hold an integer label for each of 3 nodes, got torch.int64"),
+        ({"y": torch.tensor([1])}, "y must contain an integer label for each of 3 nodes, got torch.int64"),
         ({"batch": torch.tensor([0, 1, 0])}, "batch must name the nodes of one graph after those of the other"),
     ],
 )

@@ -129,7 +129,7 @@ class FactorModel(nn.Module):
     @staticmethod
     def _check(values: Tensor, expected: tuple[int, int], name: str) -> None:
         if values.shape != expected:
-            raise ValueError(f"the {name} factor must give values of shape {expected}, got {tuple(values.shape)}")
+            raise ValueError(f"the {name} factor must return values of shape {expected}, got {tuple(values.shape)}")
 
 
 class BatchModel(FactorModel):

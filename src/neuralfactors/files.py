@@ -72,10 +72,10 @@ def sealed(content: Mapping[str, Any]) -> dict[str, Any]:
 def unsealed(body: Any, name: object) -> dict[str, Any]:
     """What `sealed` was given, from the `body` that was read from a file called `name`; FileFormatError if altered."""
     if not isinstance(body, dict):
-        raise FileFormatError(f"{name} must hold a JSON object, got {type(body).__name__}")
+        raise FileFormatError(f"{name} must contain a JSON object, got {type(body).__name__}")
     content = {key: value for key, value in body.items() if key != DIGEST}
     if body.get(DIGEST) != _digest(content):
-        raise FileFormatError(f"{name} is altered: its digest differs")
+        raise FileFormatError(f"{name} has been altered: its digest differs")
     return content
 
 

@@ -269,7 +269,7 @@ def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
     seen: dict[str, tuple[int, int]] = {}  # what is counted -> the count, and the first graph that has it
     for n, graph in enumerate(graphs):
         if not isinstance(graph, Graph):
-            raise ValueError(f"X must hold neuralfactors.Graph objects, got {type(graph).__name__} at position {n}")
+            raise ValueError(f"X must contain neuralfactors.Graph objects, got {type(graph).__name__} at position {n}")
         counts = {nodes: graph.node_features.shape[1]}
         if graph.n_edges:
             counts |= {edges: graph.edge_features.shape[1], order: graph.order}
@@ -278,7 +278,7 @@ def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
             if count != expected:
                 raise ValueError(f"graph {n} has {count} {what}, but graph {first} has {expected}")
     if not seen:
-        raise ValueError("X must hold at least one Graph, got none")
+        raise ValueError("X must contain at least one Graph, got none")
     return seen[nodes][0], seen.get(edges, (0,))[0], seen.get(order, (2,))[0]
 
 
@@ -308,10 +308,12 @@ def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int6
     if labels.shape != (n_nodes,):
         raise ValueError(f"{name} needs one label per node: expected shape ({n_nodes},), got {labels.shape}")
     if labels.size and labels.dtype.kind not in "iub":  # an empty list has no type of its own
-        raise ValueError(f"{name} must hold integers, got dtype {labels.dtype}")
+        raise ValueError(f"{name} must contain integers, got dtype {labels.dtype}")
     labels = labels.astype(np.int64, copy=False)
     if labels.size and labels.min() < VOID:
-        raise ValueError(f"{name} holds {labels.min()} at node {labels.argmin()}: labels are 0, 1, ... or -1 for void")
+        raise ValueError(
+            f"{name} contains {labels.min()} at node {labels.argmin()}: labels are 0, 1, ... or -1 for void"
+        )
     return labels
 
 

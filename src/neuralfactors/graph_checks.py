@@ -40,7 +40,7 @@ def check_features(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floati
     if array.ndim != ndim:
         raise ValueError(f"{name} must have {ndim} dimensions, got shape {array.shape}")
     if array.dtype.kind not in "fiub":
-        raise ValueError(f"{name} must hold numbers, got dtype {array.dtype}")
+        raise ValueError(f"{name} must contain numbers, got dtype {array.dtype}")
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float32)
     if not np.isfinite(array).all():
@@ -79,18 +79,18 @@ def check_edges(values: ArrayLike | None, n_nodes: int, order: int) -> NDArray[n
     if edges.ndim != 2 or edges.shape[1] != order:
         raise ValueError(f"edges must have shape (E, {order}), got {edges.shape}{_advice(edges.shape, order)}")
     if edges.size and edges.dtype.kind not in "iu":
-        raise ValueError(f"edges must hold integers, got dtype {edges.dtype}")
+        raise ValueError(f"edges must contain integers, got dtype {edges.dtype}")
     edges = np.ascontiguousarray(edges, dtype=np.int64)
     if edges.size and (edges.min() < 0 or edges.max() >= n_nodes):
         row = int(np.argwhere((edges < 0) | (edges >= n_nodes))[0, 0])
         raise ValueError(
-            f"edges must hold node numbers from 0 to {n_nodes - 1}, got {edges[row].tolist()} at row {row}"
+            f"edges must contain node numbers from 0 to {n_nodes - 1}, got {edges[row].tolist()} at row {row}"
         )
     if order > 2:  # a table of higher order has one axis a node; an edge from a node to itself is welcome
         twice = (np.diff(np.sort(edges, axis=1), axis=1) == 0).any(axis=1)
         if twice.any():
             row = int(twice.argmax())
-            raise ValueError(f"edges of order {order} join distinct nodes, got {edges[row].tolist()} at row {row}")
+            raise ValueError(f"edges of order {order} must join distinct nodes, got {edges[row].tolist()} at row {row}")
     return edges
 
 
@@ -98,7 +98,7 @@ def _advice(shape: tuple[int, ...], order: int) -> str:
     if len(shape) != 2:
         return ""
     advice = ["transpose them"] if shape[0] == order else []
-    advice += [f"pass order={shape[1]} if {shape[1]} nodes meet in an interaction"] if shape[1] > 1 else []
+    advice += [f"pass order={shape[1]} if {shape[1]} nodes share an interaction"] if shape[1] > 1 else []
     return ": " + ", or ".join(advice) if advice else ""
 
 
@@ -117,8 +117,8 @@ def as_numpy(values: Any, name: str) -> NDArray[Any]:
     if isinstance(values, Tensor):
         if values.requires_grad:
             raise ValueError(
-                f"{name} requires grad, but a Graph holds data and would cut it off from what made it: put the network "
-                "into the model (StructuralSVM(unary=...)), make Potentials from its output, or pass it detached"
+                f"{name} requires grad, but no gradient flows through a Graph, which holds plain data: put the "
+                "network into the model (StructuralSVM(unary=...)), make Potentials from its output, or detach it"
             )
         values = values.cpu()
         values = values.float() if values.dtype == torch.bfloat16 else values  # numpy has no bfloat16

@@ -44,13 +44,13 @@ def confusion_matrix(
     """
     y, y_pred = _labels(y, "y"), _labels(y_pred, "y_pred")
     if y.shape != y_pred.shape:
-        raise ValueError(f"y and y_pred must have one shape, got {y.shape} and {y_pred.shape}")
+        raise ValueError(f"y and y_pred must have the same shape, got {y.shape} and {y_pred.shape}")
     counted = y != VOID
     truth, predicted = y[counted], y_pred[counted]
     for name, labels in (("y", truth), ("y_pred", predicted)):
         if labels.size and not (labels.min() >= 0 and labels.max() < n_labels):
             wrong = labels.min() if labels.min() < 0 else labels.max()
-            raise ValueError(f"{name} must hold labels from 0 to {n_labels - 1}, got {wrong}")
+            raise ValueError(f"{name} must contain labels from 0 to {n_labels - 1}, got {wrong}")
     weights = None
     if weight is not None:
         weights = np.asarray(weight, dtype=np.float64)
@@ -132,7 +132,7 @@ class Scores:
 def _labels(labels: ArrayLike, name: str) -> NDArray[np.int64]:
     array = np.asarray(labels)
     if array.dtype.kind not in "iu":
-        raise ValueError(f"{name} must hold integers, got dtype {array.dtype}")
+        raise ValueError(f"{name} must contain integers, got dtype {array.dtype}")
     return array.astype(np.int64, copy=False)
 
 

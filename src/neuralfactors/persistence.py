@@ -140,7 +140,7 @@ def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
         raise FileFormatError(f"{path} is not a {FORMAT} checkpoint") from error
     body = _check_document(body, path)
     if body["sha256"] != tensors_digest(tensors):
-        raise FileFormatError(f"{path} is altered: its digest differs")
+        raise FileFormatError(f"{path} has been altered: its digest differs")
     return body, tensors
 
 
@@ -174,7 +174,7 @@ def _parse_tensors(data: bytes, path: Path) -> dict[str, Tensor]:
 def _tensors_path(folder: Path, body: Mapping[str, Any]) -> Path:
     digest = body.get("sha256")
     if not isinstance(digest, str) or not re.fullmatch("[0-9a-f]{64}", digest):
-        raise FileFormatError(f"{folder / DOCUMENT} must hold the digest of its tensors, got {digest!r}")
+        raise FileFormatError(f"{folder / DOCUMENT} must contain the digest of its tensors, got {digest!r}")
     return folder / f"model-{digest[:16]}.safetensors"
 
 

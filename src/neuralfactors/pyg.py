@@ -61,6 +61,6 @@ def _labels(data: Any, n_nodes: int, mask: str | None) -> Tensor | None:
     if y is None:
         return None
     if y.numel() != n_nodes or y.is_floating_point():
-        raise ValueError(f"y must hold an integer label for each of {n_nodes} nodes, got {y.dtype} {tuple(y.shape)}")
+        raise ValueError(f"y must contain an integer label for each of {n_nodes} nodes, got {y.dtype} {tuple(y.shape)}")
     y = as_int64(y.reshape(-1))
     return y if mask is None else torch.where(getattr(data, mask), y, VOID)

@@ -62,7 +62,7 @@ def test_mirror_images_may_be_refused(mirror):
         ("SGD=", "'SGD='"),
         ("SGD=few", "'SGD=few'"),
         ("magic=3", "'magic'"),
-        ("CP=3", "not asked for"),
+        ("CP=3", "not in this run"),
     ],
 )
 def test_limits_that_cannot_be(limit, words):

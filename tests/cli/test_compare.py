@@ -101,9 +101,9 @@ def test_more_seeds_may_be_asked_but_not_other_settings(compare, call, scenes, t
     for changed in (("--variants", "SGD"), ("--variants", "unary", "--limit", "3"), ("--variants", "unary")):
         refused = compare(out, *changed)
         assert refused.code == 1
-        assert "holds a run with other settings" in refused.err
+        assert "contains a run with other settings" in refused.err
     refused = call("predict", out, scenes / "images", "--out", tmp_path / "maps")
-    assert f"{out} holds several runs: name one of them, such as {out / 'seed-0'}" in refused.err
+    assert f"{out} contains several runs: name one of them, such as {out / 'seed-0'}" in refused.err
 
 
 def test_report_of_a_half_finished_comparison(call, compare, tmp_path):
@@ -116,9 +116,9 @@ def test_report_of_a_half_finished_comparison(call, compare, tmp_path):
     assert result.code == 0, result.err
     page = (out / "report.html").read_text()
     assert "<li>seed-1: rows/SGD/metrics.json is truncated or altered: it is not JSON</li>" in page
-    assert "<li>seed-2 has not begun</li>" in page
+    assert "<li>seed-2 has not started</li>" in page
     result = call("info", out)
-    assert "seed-2 has not begun" in result.err
+    assert "seed-2 has not started" in result.err
     assert result.code == 0
 
 
@@ -141,7 +141,7 @@ def test_settings_files_change_rows(compare, tmp_path):
         (("--variants", "SGD,magic"), ("variant must be one of", "got 'magic'")),
         (("--limit", "many"), ("limit must be a number of images, or VARIANT=N, got 'many'",)),
         (("--limit", "magic=3"), ("variant must be one of", "got 'magic'")),
-        (("--limit", "SGD=3", "--variants", "unary"), ("'SGD=3' is for a variant that is not asked for", "unary")),
+        (("--limit", "SGD=3", "--variants", "unary"), ("'SGD=3' names a variant that is not in this run", "unary")),
         (("--jobs", "0"), ("jobs must be a number of processes",)),
         (("--split", "nothing"), ("there is no split 'nothing'",)),
         (("--test", "tset"), ("there is no split 'tset'",)),
@@ -171,7 +171,7 @@ def test_compare_refuses_images_that_leave_nothing_to_evaluate(call, copied_scen
         (copied_scenes / f"splits/{split}.txt").unlink()
     result = call("compare", copied_scenes, "--out", tmp_path / "run", "--variants", "unary")
     assert result.code == 1
-    assert result.err == f"Error: {copied_scenes} has neither test nor val to evaluate rows on: use --test\n"
+    assert result.err == f"Error: {copied_scenes} has neither test nor val to evaluate on: name a split with --test\n"
     assert not (tmp_path / "run").exists()
 
 

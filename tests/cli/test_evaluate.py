@@ -56,4 +56,4 @@ def test_evaluate_where_a_class_that_was_dropped_is_unknown(call, scenes, cache,
 
 def test_evaluate_on_other_classes(call, trained, copied_scenes):
     (copied_scenes / "classes.txt").write_text("".join(f"{k} class{k}\n" for k in range(8)))
-    refused(call("evaluate", trained, copied_scenes, "--split", "val"), "class1", "but the model knows")
+    refused(call("evaluate", trained, copied_scenes, "--split", "val"), "class1", "but the model was trained on")

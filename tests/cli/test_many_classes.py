@@ -67,5 +67,5 @@ def test_an_index_beyond_sixteen_bits_is_refused_at_once(call, cache, tmp_path):
     (data / "classes.txt").write_text("0 void\n1 sky\n70000 cow\n")
     result = call("train", data, "--out", tmp_path / "run", "--cache", cache, *FAST, "--variant", "unary")
     assert result.code == 1
-    assert "classes.txt, line 3: an index is at most 65535, got 70000" in result.err
+    assert "classes.txt, line 3: an index must be at most 65535, got 70000" in result.err
     assert not (tmp_path / "run").exists()

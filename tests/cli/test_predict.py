@@ -36,7 +36,7 @@ def test_predict_leaves_hidden_files_of_a_folder_alone(call, trained, scenes, tm
     (tmp_path / "new").mkdir()
     (tmp_path / "new/._a.png").write_bytes(b"what macOS knows of a.png")
     result = call("predict", trained, tmp_path / "new", "--out", tmp_path / "maps")
-    assert (result.code, result.err) == (1, f"Error: {tmp_path / 'new'} holds no picture\n")
+    assert (result.code, result.err) == (1, f"Error: {tmp_path / 'new'} contains no picture\n")
     (tmp_path / "new/a.png").write_bytes((scenes / "images/scene_0003.png").read_bytes())
     assert call("predict", trained, tmp_path / "new", "--out", tmp_path / "maps").code == 0
 
@@ -74,7 +74,7 @@ def test_pictures_are_not_written_over(call, trained, scenes, tmp_path):
     picture = tmp_path / "mine.png"
     picture.write_bytes((scenes / "images/scene_0003.png").read_bytes())
     before = picture.read_bytes()
-    refused(call("predict", trained, picture, "--out", tmp_path), "mine.png", "would be lost", "--out")
+    refused(call("predict", trained, picture, "--out", tmp_path), "mine.png", "would be overwritten", "--out")
     assert picture.read_bytes() == before
     assert call("predict", trained, picture, "--out", tmp_path / "maps").code == 0
 
@@ -82,7 +82,7 @@ def test_pictures_are_not_written_over(call, trained, scenes, tmp_path):
 def test_no_picture(call, trained, tmp_path):
     (tmp_path / "empty").mkdir()
     refused(call("predict", trained, tmp_path / "gone.jpg", "--out", tmp_path), "gone.jpg", "does not exist")
-    refused(call("predict", trained, tmp_path / "empty", "--out", tmp_path), "holds no picture")
+    refused(call("predict", trained, tmp_path / "empty", "--out", tmp_path), "contains no picture")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="the superuser may write everywhere")

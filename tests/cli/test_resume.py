@@ -37,7 +37,7 @@ def test_an_interrupted_run_resumes_to_the_same_model(call, scenes, cache, tmp_p
     run = tmp_path / "cut"
     code, err = ended(run, scenes, cache, how)
     assert code == 130, err
-    assert err.splitlines()[-1] == f"Interrupted: 'neuralfactors resume {run}' goes on."
+    assert err.splitlines()[-1] == f"Interrupted. To continue: neuralfactors resume {run}"
     assert "Traceback" not in err
     assert json.loads((run / "rows/int+nrl/row.json").read_text())["status"] == "running"
     assert call("resume", run, "--jobs", "1", "--cache", cache).code == 0

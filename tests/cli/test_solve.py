@@ -118,16 +118,21 @@ def test_what_is_forbidden_has_no_labels(call, tmp_path):
 
 def test_errors_are_one_sentence(call, problem, tmp_path):
     other = tmp_path / "problem.txt"
-    refused(call("solve", other), f"{other} must end with .uai or .wcsp, and may end with .gz, .xz, .bz2 after that")
+    refused(call("solve", other), f"{other} must end with .uai or .wcsp, optionally followed by one of .gz, .xz, .bz2")
     refused(call("solve", tmp_path / "no.uai"), f"{tmp_path / 'no.uai'}: No such file or directory")
     refused(call("solve", problem, "--method", "magic"), f"method must be one of {', '.join(METHODS)}, got 'magic'")
     refused(call("solve", problem, "--tol", "-1"), "tol must be a finite number, at least 0, got -1.0")
-    refused(call("solve", problem, "--out", problem), f"{problem} is read and would be lost: choose another --out")
-    refused(call("solve", problem, "--out", tmp_path), f"{tmp_path} is a folder; --out names a file")
+    refused(
+        call("solve", problem, "--out", problem),
+        f"{problem} is an input file and would be overwritten: choose another --out",
+    )
+    refused(call("solve", problem, "--out", tmp_path), f"{tmp_path} is a folder, but --out must name a file")
     refused(call("solve", problem, "--out", tmp_path / "a/b"), f"{tmp_path / 'a'} is not a folder")
     (tmp_path / "costs.wcsp").write_text(WCSP)
     costs = tmp_path / "costs.wcsp"
-    refused(call("solve", costs, "--evidence", problem), f"evidence is for UAI files, but {costs} is a WCSP file")
+    refused(
+        call("solve", costs, "--evidence", problem), f"evidence applies only to UAI files, but {costs} is a WCSP file"
+    )
     problem.write_text(UAI[:-9])
     refused(
         call("solve", problem),

@@ -102,7 +102,7 @@ def test_the_present_settings_have_no_values_of_their_own(search, capsys):
     search.trials.write([Trial(0, "coarse", {}, **shares), Trial(1, "coarse", {"C": 2.0}, **shares)])
     show_trials(search)
     best, other = lines_of(capsys)[1:3]
-    assert best.endswith("as it was")
+    assert best.endswith("unchanged")
     assert other.endswith("2")
 
 
@@ -121,5 +121,5 @@ def test_a_comparison_names_what_is_missing(tmp_path, capsys):
     show_results(folder.path)
     out, err = capsys.readouterr()
     assert out.startswith("variant")
-    assert "seed-0 has not begun" in err
+    assert "seed-0 has not started" in err
     assert "seed-1 has not begun" in err

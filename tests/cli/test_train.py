@@ -54,7 +54,7 @@ def test_a_set_without_splits_is_split_at_random(call, cache, tmp_path):
     assert result.code == 0, result.err
     splits = json.loads((tmp_path / "run/run.json").read_text())["splits"]
     assert splits == {"train": 5, "val": 1}
-    assert "Images: 5 to learn from, 1 to follow the training by, 1 to evaluate, drawn at random" in result.err
+    assert "Images: 5 for training, 1 for validation, 1 for evaluation, drawn at random" in result.err
 
 
 def test_commands_to_go_on_with_can_be_typed_as_they_stand(call, scenes, cache, tmp_path):
@@ -69,7 +69,7 @@ def test_commands_to_go_on_with_can_be_typed_as_they_stand(call, scenes, cache, 
     (place / "-cut/run.json").write_text(json.dumps(sealed({**document, "finished": None})))
     picture = scenes / "images/scene_0003.png"
     told = call("info", "./-cut", cwd=place).out
-    assert "not yet: neuralfactors resume ./-cut\n" in told
+    assert "not yet; to continue: neuralfactors resume ./-cut\n" in told
     assert "neuralfactors resume ./-cut'" in call("train", scenes, "--out=-cut", cwd=place).err
     assert "neuralfactors resume ./-cut'" in call("predict", "./-cut", picture, "--out", tmp_path, cwd=place).err
 
@@ -141,7 +141,7 @@ def test_disk_full_while_training(call, scenes, tmp_path):
 
 
 def test_train_does_not_overwrite_a_run(call, trained, scenes):
-    refused(call("train", scenes, "--out", trained), "already holds a run", "resume")
+    refused(call("train", scenes, "--out", trained), "already contains a run", "resume")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot lock folders")
@@ -155,7 +155,7 @@ def test_two_at_once_in_one_new_folder(call, scenes, cache, tmp_path):
     codes = [process.returncode for process in both]
     assert sorted(codes) == [0, 1], told
     winner, loser = codes.index(0), told[codes.index(1)]
-    assert "worked on by another process" in loser or "already holds a run" in loser
+    assert "in use by another process" in loser or "already contains a run" in loser
     assert "Traceback" not in loser
     assert json.loads((out / "run.json").read_text())["settings"]["seed"] == winner
     assert call("info", out).code == 0

@@ -48,7 +48,7 @@ def test_a_search_is_not_taken_for_a_model(call, scenes, tuned, tmp_path):
     for words in (("predict", out, scenes / "images", "--out", tmp_path), ("report", out)):
         result = call(*words)
         assert result.code == 1
-        assert "holds a search for settings" in result.err
+        assert "contains a search for settings" in result.err
     assert json.loads(call("info", out, "--json").out)["trials"] == told["trials"]
 
 
@@ -80,7 +80,7 @@ def test_killed_search_goes_on_to_the_same_settings(call, scenes, cache, tuned, 
         (("--search", "C,colour"), "search must name some of C, interaction_C, trainer__learning_rate"),
         (("--folds", "1"), "folds must be at least 2"),
         (("--folds", "50"), "folds must be at most the number of training images, 7"),
-        (("--holdout", "7"), "holdout must leave an image to learn from: of 7, got 7"),
+        (("--holdout", "7"), "holdout must leave at least one of the 7 images to learn from, got 7"),
         (("--validate", "nothing"), "there is no split 'nothing'"),
         (("--folds", "2", "--holdout", "3"), "leave out --holdout and --validate"),
         (("--preset", "msrc21"), "the preset msrc21 is for the classes building"),

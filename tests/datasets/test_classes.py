@@ -76,7 +76,7 @@ def test_unknown_pixels_are_named(path):
         ("1", "line 1: expected 'index name"),
         ("# none\n0 cow 1 2", "line 2: expected 'index name"),
         ("1 0 0 255", "line 1: expected 'index name"),
-        ("0 void\n65536 cow", r"classes.txt, line 2: an index is at most 65535, got 65536"),
+        ("0 void\n65536 cow", r"classes.txt, line 2: an index must be at most 65535, got 65536"),
         ("1 sky (0, 0, 255)", r"line 1: .* with only spaces between the numbers, got '1 sky \(0, 0, 255\)'"),
         ("1 sky (0 0 255)", "with only spaces"),
         ("1 sky [0,0,255]", "with only spaces"),
@@ -84,10 +84,10 @@ def test_unknown_pixels_are_named(path):
         ("# none\n2 land 0,128,0", "line 2: .* with only spaces"),
         ("2 land 0, 128, 0", "with only spaces"),
         ("2 land 0 128 0,", "with only spaces"),
-        ("0 cow 1 2 300", r"a colour is three numbers up to 255, got \(1, 2, 300\)"),
+        ("0 cow 1 2 300", r"a colour must be three numbers up to 255, got \(1, 2, 300\)"),
         ("0 cow\n0 sky", "the index 0 occurs more than once"),
         ("0 cow\n1 cow", "the name cow occurs more than once"),
-        ("# nothing", "names no class"),
+        ("# nothing", "contains no class"),
         ("0 void", "at least one class must not be void"),
     ],
 )
@@ -109,7 +109,7 @@ def test_ordinary_names_are_accepted(tmp_path, name, colour):
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "utf-16-le"])
 def test_another_encoding_is_named_with_the_file(tmp_path, encoding):
     (tmp_path / "classes.txt").write_text("0 vache\n1 forêt\n", encoding=encoding)
-    with pytest.raises(ValueError, match=r"classes\.txt is not a text in UTF-8"):
+    with pytest.raises(ValueError, match=r"classes\.txt is not UTF-8 text"):
         Classes.read(tmp_path / "classes.txt")
 
 

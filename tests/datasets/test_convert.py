@@ -101,7 +101,7 @@ def test_without_lists_there_is_a_random_split(tmp_path):
 def test_a_missing_source_is_named(tmp_path, name):
     with pytest.raises(ValueError, match="nowhere is not a folder"):
         CONVERTERS[name](tmp_path / "nowhere", tmp_path / "set")
-    with pytest.raises(ValueError, match=r"holds no \*|has no folder SEQUENCE/RGB"):
+    with pytest.raises(ValueError, match=r"contains no \*|has no folder SEQUENCE/RGB"):
         CONVERTERS[name](tmp_path, tmp_path / "set")
 
 

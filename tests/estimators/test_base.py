@@ -83,7 +83,9 @@ def test_interactions_stay_without_bias_and_edge_features(kind):
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)
 def test_labels_of_plus_and_minus_one_are_warned_of(kind):
     X, Y = make_chains(6, 5, 2, noise=0.5)
-    with pytest.warns(UserWarning, match="Y holds −1 and 1 only, and −1 means void: number the classes from 0 if"):
+    with pytest.warns(
+        UserWarning, match="Y contains only −1 and 1, and −1 means void: if it is a class, number the classes from 0"
+    ):
         kind(max_iter=50).fit(X, [2 * y - 1 for y in Y])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -94,7 +96,7 @@ def test_labels_of_plus_and_minus_one_are_warned_of(kind):
             estimator.set_params(n_labels=None).partial_fit(X[:1], [[1, 1, -1, -1, 1]])
 
 
-MARK = "Y holds 255, often a mark for void: use −1 for void nodes, or fit with n_labels=256 if it is a class"
+MARK = "Y contains 255, which often marks void: use −1 for void nodes, or fit with n_labels=256 if it is a class"
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS, ids=lambda kind: kind.__name__)

@@ -81,7 +81,7 @@ def test_resumed_run_takes_its_fresh_seed_from_the_checkpoint(chains, tmp_path):
     resumed.fit(*chains)
     assert torch.equal(parameters(resumed), parameters(finished))
     assert resumed.descent_.settings.seed == finished.descent_.settings.seed
-    with pytest.raises(ValueError, match="belongs to a run with other parameters or data"):
+    with pytest.raises(ValueError, match="belongs to a run with different parameters or data"):
         clone(resumed).set_params(random_state=0).fit(*chains)
     path.unlink()
     assert resumed.fit(*chains).descent_.settings.seed != finished.descent_.settings.seed
@@ -93,7 +93,7 @@ def test_checkpoint_of_another_run_is_refused(chains, tmp_path):
     finished = parameters(svm).clone()
     assert torch.equal(parameters(clone(svm).set_params(verbose=0).fit(X, Y)), finished)
     for other, data in ((clone(svm).set_params(C=1.0), (X, Y)), (clone(svm), (X[1:], Y[1:]))):
-        with pytest.raises(ValueError, match="belongs to a run with other parameters or data: delete it"):
+        with pytest.raises(ValueError, match="belongs to a run with different parameters or data: delete it"):
             other.fit(*data)
 
 
@@ -129,7 +129,7 @@ def test_checkpoint_of_other_modules_or_functions_is_refused(chains, tmp_path, f
     options = {**FAST, "max_iter": 2, "callbacks": [Checkpoint(tmp_path / "c")]}
     make(StructuralSVM, (), (), **{**options, **first}).fit(*chains)
     make(StructuralSVM, (), (), **{**options, **copy.deepcopy(first)}).fit(*chains)
-    with pytest.raises(ValueError, match="belongs to a run with other parameters or data"):
+    with pytest.raises(ValueError, match="belongs to a run with different parameters or data"):
         make(StructuralSVM, (), (), **{**options, **second}).fit(*chains)
 
 
@@ -145,7 +145,7 @@ def test_checkpoint_with_other_validation_data_is_refused(chains, tmp_path):
     svm = make(StructuralSVM, (), (), trainer__keep="validation", callbacks=[Checkpoint(tmp_path / "c")], **FAST)
     svm.fit(X, Y, validation=(X[:5], Y[:5]))
     svm.fit(X, Y, validation=(X[:5], [y.tolist() for y in Y[:5]]))
-    with pytest.raises(ValueError, match="belongs to a run with other parameters or data"):
+    with pytest.raises(ValueError, match="belongs to a run with different parameters or data"):
         svm.fit(X, Y, validation=(X[5:], Y[5:]))
 
 
@@ -157,9 +157,9 @@ def test_an_unfit_interval_is_refused(every):
 
 def test_callbacks_that_cannot_be_are_refused(chains, tmp_path):
     two = [Checkpoint(tmp_path / "a"), Checkpoint(tmp_path / "b")]
-    with pytest.raises(ValueError, match="callbacks must hold at most one Checkpoint, got 2"):
+    with pytest.raises(ValueError, match="callbacks must contain at most one Checkpoint, got 2"):
         StructuralSVM((), (), callbacks=two).fit(*chains)
-    with pytest.raises(ValueError, match="CuttingPlaneSVM cannot be resumed: callbacks must hold no Checkpoint"):
+    with pytest.raises(ValueError, match="CuttingPlaneSVM cannot be resumed: callbacks must not contain a Checkpoint"):
         CuttingPlaneSVM(callbacks=two[:1]).fit(*chains)
 
 

@@ -159,7 +159,7 @@ def test_what_does_not_fit_the_model_is_refused(chains, fitted, train):
     X, Y = chains
     svm, before = fitted.set_params(warm_start=True), parameters(fitted)
     cases = [
-        (X, [*Y[:-1], Y[-1] + 2], "the model to continue has 3 labels, but 5 are needed: begin anew with n_labels=5"),
+        (X, [*Y[:-1], Y[-1] + 2], "the model to continue has 3 labels, but 5 are needed: start again with n_labels=5"),
         ([Graph(x.node_features[:, :2], x.edges) for x in X], Y, "X has 2 node features, but .* fitted with 3"),
         (
             [Graph(x.node_features, x.edges, np.ones((x.n_edges, 2))) for x in X],
@@ -193,7 +193,7 @@ def test_factors_that_parameters_no_longer_describe(chains, fitted, tmp_path, ch
     """They could be saved but not loaded, and a change that training ignores is no change."""
     fitted.set_params(warm_start=True, **change)
     for use, arguments in ((fitted.save, [tmp_path / "model"]), (fitted.fit, chains), (fitted.partial_fit, chains)):
-        with pytest.raises(ValueError, match=rf"the fitted factors have another {next(iter(change))}: set it back"):
+        with pytest.raises(ValueError, match=rf"the fitted factors have a different {next(iter(change))}: set it back"):
             use(*arguments)
     assert not (tmp_path / "model").exists()
     fitted.set_params(unary__hidden=[4], unary__activation="tanh", interaction__dropout=0.0).save(tmp_path / "model")

@@ -112,18 +112,18 @@ def test_dropping_most_edges_is_told(estimator):
 @pytest.mark.parametrize(
     ("estimator", "message"),
     [
-        (StructuralSVM(C=1e-3), "mean hinge of 3.* where constant scores have 4:"),
+        (StructuralSVM(C=1e-3), "mean hinge of 3.* where constant scores would give 4:"),
         (
             StructuralSVM((), (), trainer=Subgradient(learning_rate=1e-7), batch_size=None, max_iter=3),
-            "constant scores have 4: try another",
+            "constant scores would give 4: try another",
         ),
         (
             StructuralSVM(trainer=Subgradient(learning_rate=1e-9), max_iter=2, class_weight=[1.0, 1.0]),
-            "constant scores have 4: try another",
+            "constant scores would give 4: try another",
         ),
         (
             UnaryClassifier(trainer=Subgradient(learning_rate=1e-7), max_iter=3),
-            "mean cross-entropy of 2.7.*, where .* have 2.77259:",
+            "mean cross-entropy of 2.7.*, where .* give 2.77259:",
         ),
         (
             StructuralSVM(

@@ -29,7 +29,7 @@ def test_save_and_load(chains, tmp_path):
         assert torch.equal(parameters(again), parameters(svm))
         assert again.history_ == svm.history_
         assert all((a == b).all() for a, b in zip(again.predict(X), svm.predict(X), strict=True))
-    with pytest.raises(FileFormatError, match="holds a 'StructuralSVM', not a UnaryClassifier"):
+    with pytest.raises(FileFormatError, match="contains a 'StructuralSVM', not a UnaryClassifier"):
         UnaryClassifier.load(tmp_path / "run")
 
 
@@ -56,11 +56,11 @@ def test_a_file_cannot_say_where_to_write(chains, tmp_path):
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="this machine has the device")
 def test_a_device_that_is_not_there(chains, tmp_path):
-    with pytest.raises(ValueError, match="device must be one that this machine has, such as 'cpu', got 'cuda'"):
+    with pytest.raises(ValueError, match="device must be available on this machine, such as 'cpu', got 'cuda'"):
         make(StructuralSVM, (), (), trainer__device="cuda", **FAST).fit(*chains)
     svm = make(StructuralSVM, (), (), **FAST).fit(*chains)
     svm.set_params(trainer__device="cuda").save(tmp_path)
-    with pytest.raises(ValueError, match=f"{tmp_path} cannot be loaded as it was saved: device must be one"):
+    with pytest.raises(ValueError, match=f"{tmp_path} could not be loaded: device must be available"):
         StructuralSVM.load(tmp_path)
     assert torch.equal(parameters(StructuralSVM.load(tmp_path, trainer__device="cpu")), parameters(svm))
 

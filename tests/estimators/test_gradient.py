@@ -49,11 +49,11 @@ def test_progress_bar(chains, capsys):
         ({"class_weight": [1.0]}, r"class_weight needs 3 entries, one per label, got shape \(1,\)"),
         ({"class_weight": {0: 1.0}}, 'class_weight must be None, "balanced" or an array of numbers, got dict'),
         ({"unary__hidden": 16}, r"hidden must be a sequence with the units of each layer, got 16: try \(16,\)"),
-        ({"n_labels": 2}, "Y must hold labels below n_labels=2, got 2"),
+        ({"n_labels": 2}, "Y must contain labels below n_labels=2, got 2"),
         ({"trainer__dtype": "float16"}, r"dtype must be one of \['float32', 'float64'\], got 'float16'"),
         ({"random_state": -1}, "random_state must be None, a numpy Generator or RandomState, or an integer"),
         ({"trainer__keep": "validation"}, r'keep="validation" needs validation data: pass validation=\(X, Y\) to fit'),
-        ({"trainer__validation_fraction": 0.001}, "validation_fraction=0.001 leaves no graph"),
+        ({"trainer__validation_fraction": 0.001}, "validation_fraction=0.001 of .* graphs leaves none"),
         ({"trainer__t0": -1.0}, "t0 and tol must not be negative"),
         ({"decoder__method": "magic"}, "method"),
         ({"decoder": "icm"}, "decoder must be None or a Decoder, got 'icm'"),
@@ -74,11 +74,11 @@ def test_bad_data_are_refused(chains):
     svm = make(StructuralSVM, (), (), **FAST)
     cases = [
         (X, Y[:-1], "Y needs one label vector per graph: expected 30, got 29"),
-        ([], [], "X must hold at least one Graph, got none"),
+        ([], [], "X must contain at least one Graph, got none"),
         (X[0], Y, "X must be a sequence with one entry per graph, got Graph"),
-        ([x.node_features for x in X], Y, "X must hold neuralfactors.Graph objects, got ndarray at position 0"),
+        ([x.node_features for x in X], Y, "X must contain neuralfactors.Graph objects, got ndarray at position 0"),
         (X, [y[:-1] for y in Y], r"Y\[0\] needs one label per node: expected shape \(6,\), got \(5,\)"),
-        (X, [y.astype(float) for y in Y], r"Y\[0\] must hold integers, got dtype float64"),
+        (X, [y.astype(float) for y in Y], r"Y\[0\] must contain integers, got dtype float64"),
         (X, [np.full(6, -1)] * 30, r"Y must label at least one node, but all nodes are void \(-1\)"),
     ]
     for graphs, labels, message in cases:

@@ -43,7 +43,7 @@ def test_bad_validation_data_are_refused_before_training(chains):
     svm = make(StructuralSVM, (), (), callbacks=[epochs.append], **FAST)
     cases = [
         (X, r"validation must be a pair \(X, Y\) of graphs and labels, got list"),
-        (([], []), "validation data: X must hold at least one Graph, got none"),
+        (([], []), "validation data: X must contain at least one Graph, got none"),
         ((X, Y[:-1]), "validation data: Y needs one label vector per graph: expected 30, got 29"),
         ((X, [np.full(6, -1)] * 30), "validation data: Y must label at least one node, but all nodes are void"),
         (([Graph(np.ones((2, 2)))], [[0, 1]]), "validation data have 2 node features, but X has 3"),

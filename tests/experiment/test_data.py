@@ -38,7 +38,7 @@ def test_held_out_images_are_never_learnt_from(scenes):
         assert sorted(learnt + held) == sorted(names(data["train"]))
         found.append(held)
     assert found[0] == found[1] != found[2]
-    with pytest.raises(ValueError, match="holdout must leave an image to learn from: of 12, got 12"):
+    with pytest.raises(ValueError, match="holdout must leave at least one of the 12 images to learn from, got 12"):
         open_folder(RunConfig(str(scenes), splits=Splits(holdout=12)))
     with pytest.raises(ValueError, match="holdout must not be negative, got -1"):
         RunConfig("x", splits=Splits(holdout=-1))
@@ -95,4 +95,4 @@ def test_evaluated_images_that_were_learnt_from_are_told(scenes, tmp_path, caplo
         str(scenes), ("unary",), features=few, parameters={"*": {"max_iter": 1}}, splits=Splits("train+val")
     )
     train(config, tmp_path / "run")
-    assert "4 to evaluate (4 of them are learnt from, too)" in caplog.text
+    assert "4 for evaluation (4 of them also used for training)" in caplog.text

@@ -57,7 +57,7 @@ def test_a_strangers_run_with_settings_that_nothing_knows_is_not_resumed(kind, c
     more = {"compare": {"seeds": (0,)}, "tune": {"search": Search()}}.get(kind, {})
     run = Run(RunConfig(str(tmp_path), ("SGD",), kind, **changes), {}, (), threads=1, versions={}, started="", **more)
     RunFolder(tmp_path).document.write(run)
-    with pytest.raises(FileFormatError, match="holds a run that cannot be resumed: "):
+    with pytest.raises(FileFormatError, match="contains a run that cannot be resumed: "):
         resume(tmp_path)
     assert [path.name for path in tmp_path.iterdir()] == ["run.json"]
 

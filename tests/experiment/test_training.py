@@ -96,7 +96,7 @@ def test_a_folder_that_another_process_works_in_is_left_alone(kind, tmp_path):
     more = {"compare": {"seeds": (0,)}, "tune": {"search": Search()}}.get(kind, {})
     run = Run(RunConfig("", ("SGD",), kind), {}, (), threads=1, versions={}, started="", **more)
     RunFolder(tmp_path).document.write(run)
-    with alone_in(tmp_path), pytest.raises(ValueError, match="worked on by another process"):
+    with alone_in(tmp_path), pytest.raises(ValueError, match="in use by another process"):
         resume(tmp_path)
     with alone_in(tmp_path):  # no lock is left
         pass
@@ -127,7 +127,7 @@ def test_a_run_that_another_process_begins_meanwhile_is_left_alone(
     monkeypatch.setattr(sys.modules[f"neuralfactors.experiment.{module}"], "check_config", begin)
     config = RunConfig(str(scenes), ("unary",), features={"n_regions": 10}, parameters={"*": {"max_iter": 1}})
     out.mkdir()
-    message = "worked on by another process" if running else "already holds a run|holds a run with other settings"
+    message = "in use by another process" if running else "already contains a run|contains a run with other settings"
     with alone_in(out) if running else nullcontext(), pytest.raises((ValueError, FileExistsError), match=message):
         start(config, out)
     assert [path.name for path in out.iterdir()] == ["run.json"]
@@ -182,7 +182,7 @@ def test_a_run_does_not_go_on_with_other_data(kind, change, tmp_path):
             next((data / part).glob("scene_0004*")).unlink()
     else:
         (data / "splits/train.txt").write_text("scene_0000\nscene_0001\n")
-    with pytest.raises(ValueError, match="has other images, splits or classes than when the run began"):
+    with pytest.raises(ValueError, match="have changed since the run began"):
         resume(out)
 
 

@@ -24,7 +24,7 @@ TABLE_SHAPE = (
     "or (2, 2) for a table that all edges share, got "
 )
 EDGE_SHAPE = "edges must be integers of the shape (n_edges, 2), got the shape "
-INIT = "init must hold an integer label for each of the 3 nodes, got the shape "
+INIT = "init must contain an integer label for each of the 3 nodes, got the shape "
 SEED = "random_state must be None, a numpy Generator or RandomState, or an integer from 0 to 2**63 - 1, got "
 METHOD = "method must be one of auto, alpha-expansion, trws, bp, icm, tree, maxflow, exact, exhaustive, got "
 
@@ -72,7 +72,10 @@ def with_entry(array, place, value):
         ({"random_state": "x"}, SEED + "'x'"),
         ({"time_limit": 0}, "time_limit must be None or a positive number of seconds, got 0"),
         ({"time_limit": float("nan")}, "time_limit must be None or a positive number of seconds, got nan"),
-        ({"method": "tree", "time_limit": 1}, "method 'tree' runs to the end and takes no time_limit, got 1"),
+        (
+            {"method": "tree", "time_limit": 1},
+            "method 'tree' always runs to the end and does not accept time_limit, got 1",
+        ),
         (
             {"method": "exact", "time_limit": "1 s"},
             "time_limit must be None or a positive number of seconds, got '1 s'",
@@ -80,7 +83,7 @@ def with_entry(array, place, value):
         ({"factors": np.zeros((1, 2))}, "factors must be a list of pairs (nodes, table), got ndarray"),
         ({"factors": 3}, "factors must be a list of pairs (nodes, table), got int"),
         ({"max_iter": 0}, "max_iter must be None or a positive integer, got 0"),
-        ({"method": "bp", "reduced_costs": True}, "reduced_costs need method auto, trws, tree, got 'bp'"),
+        ({"method": "bp", "reduced_costs": True}, "reduced_costs needs method auto, trws, tree, got 'bp'"),
         ({"method": "tree", "edges": [[0, 1], [1, 0]], "unary": np.zeros((2, 2))}, None),
     ],
 )
@@ -172,7 +175,7 @@ def test_an_empty_batch_is_fine():
     rs = solve_batch(np.zeros((0, 2)), np.zeros((0, 2, 2)), [], [0], [0])
     assert isinstance(rs, BatchResult)
     assert (len(rs), list(rs), rs.labels.shape) == (0, [], (0,))
-    with pytest.raises(IndexError, match="graph 0 is not among the 0 of this batch"):
+    with pytest.raises(IndexError, match="graph 0 does not exist: this batch has 0"):
         rs[0]
 
 

@@ -246,11 +246,11 @@ def test_unfit_labels_are_refused():
     loss = StructuredHingeLoss()
     with pytest.raises(ValueError, match="y must be a tensor, got ndarray"):
         loss(potentials, y.numpy())
-    with pytest.raises(ValueError, match=r"y must hold integers of shape \(7,\), got torch.int64 of shape \(6,\)"):
+    with pytest.raises(ValueError, match=r"y must contain integers of shape \(7,\), got torch.int64 of shape \(6,\)"):
         loss(potentials, y[:-1])
     with pytest.raises(ValueError, match=r"got torch.float32 of shape \(7,\)"):
         loss(potentials, y.float())
-    with pytest.raises(ValueError, match="y must hold labels from 0 to 2, or -1 for void; got 3 to 3"):
+    with pytest.raises(ValueError, match="y must contain labels from 0 to 2, or -1 for void; got 3 to 3"):
         loss(potentials, torch.full_like(y, 3))
     with pytest.raises(ValueError, match="class_weight needs 3 entries, one per label, got 2"):
         StructuredHingeLoss(class_weight=[1.0, 2.0])(potentials, y)

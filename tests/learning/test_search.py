@@ -103,7 +103,7 @@ def test_gradients_by_torch_func():
 def test_labels_out_of_range_are_refused_when_the_compiled_loss_runs():
     loss, emissions = StructuredHingeLoss(), torch.randn(1, 2, 3)
     compiled = torch.compile(lambda y: loss(Potentials.chain(emissions, torch.eye(3)), y), backend="aot_eager")
-    with pytest.raises(ValueError, match="y must hold labels from 0 to 2, or -1 for void; got 1 to 3"):
+    with pytest.raises(ValueError, match="y must contain labels from 0 to 2, or -1 for void; got 1 to 3"):
         compiled(torch.tensor([[1, 3]]))
 
 

@@ -67,9 +67,9 @@ def test_synergy_is_the_gain_over_the_better_part(make_run):
     results = read_results(run)
     assert synergy(results, "int+nrl", "pixel") == pytest.approx([0.1])
     assert synergy(results, "int+nrl", "class_mean") == pytest.approx([-0.05])
-    assert finding(run, "do better together").verdict == "holds in part"
+    assert finding(run, "together beat the better kind").verdict == "holds in part"
     row.metrics.write(replace(metrics, ablation=None))
-    assert finding(run, "do better together").verdict == "not measured"
+    assert finding(run, "together beat the better kind").verdict == "not measured"
 
 
 def test_a_measure_that_is_missing_is_a_dash():

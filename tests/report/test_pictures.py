@@ -73,7 +73,7 @@ def test_large_pictures_are_made_small(make_run, size):
         (lambda path: path.write_bytes(path.read_bytes()[:60]), ""),
         (lambda path: path.unlink(), "is missing"),
         (lambda path: Image.new("RGB", (60, 40)).save(path), "one channel"),
-        (lambda path: Image.new("L", (40, 60)).save(path), "shape of the picture"),
+        (lambda path: Image.new("L", (40, 60)).save(path), "not the picture's size"),
         (lambda path: (path.unlink(), path.symlink_to("/etc/hostname")), "outside the run folder"),
     ],
 )

@@ -60,7 +60,7 @@ def test_missing_prediction_is_named_and_the_rest_shown(make_run):
     run = make_run()
     (run / "rows/SGD/predictions/first.png").unlink()
     found, page = problems(run)
-    assert found == ["the prediction of SGD for first is left out: rows/SGD/predictions/first.png is missing"]
+    assert found == ["the prediction of SGD for first was left out: rows/SGD/predictions/first.png is missing"]
     assert page.count('class="example"') == 2
 
 
@@ -94,8 +94,13 @@ def test_run_just_started(make_run):
     shutil.rmtree(run / "examples")
     (run / "examples.json").unlink()
     found, page = problems(run)
-    assert found == ["no variant has begun", "examples.json is missing"]
-    for text in ("There is no row to show", "No row has a history", "no example pictures", "No row has a confusion"):
+    assert found == ["no variant has started", "examples.json is missing"]
+    for text in (
+        "There are no rows yet",
+        "No row has recorded its epochs",
+        "no example pictures",
+        "No row has a confusion",
+    ):
         assert text in page
 
 
@@ -118,7 +123,7 @@ def test_unusable_examples_are_left_out(make_run, what):
         (run / "examples/first.jpg").symlink_to(run.parent / "secret.jpg")
     found, page = problems(run)
     assert len(found) == 1
-    assert found[0].startswith("the example first is left out: ")
+    assert found[0].startswith("the example first was left out: ")
     assert page.count('class="example"') == 1
 
 
@@ -140,7 +145,7 @@ def test_damaged_prediction_leaves_the_example(make_run):
     (run / "rows/SGD/predictions/first.png").write_bytes(b"no picture")
     found, page = problems(run)
     assert len(found) == 1
-    assert found[0].startswith("the prediction of SGD for first is left out: ")
+    assert found[0].startswith("the prediction of SGD for first was left out: ")
     assert page.count('class="example"') == 2
 
 
@@ -150,7 +155,7 @@ def test_damaged_prediction_leaves_the_example(make_run):
         ({"class_mean": "high"}, "class_mean must be of type float, got str"),
         ({"mean_iou": float("nan")}, "mean_iou must be finite, got nan"),
         ({"pixel": 70.1}, "pixel must be a share from 0 to 1, got 70.1"),
-        ({"per_class": [1.0]}, "per_class, iou and the tables must be of one number of classes"),
+        ({"per_class": [1.0]}, "per_class, iou and the tables must have the same number of classes"),
         ({"confusion": [[1, 2], [3]]}, "confusion must be a table"),
         ({"confusion": [[float("nan")] * 3] * 3}, "confusion must be a table of finite numbers"),
         ({"ablation": {"unary": 3}}, "interaction is missing"),
@@ -212,11 +217,11 @@ def test_row_of_another_format_is_left_out(make_run):
 def test_row_of_another_variant_is_left_out(make_run):
     run = make_run()
     shutil.copy(run / "rows/CP/row.json", run / "rows/SGD/row.json")
-    assert problems(run)[0] == ["rows/SGD/row.json is of another variant, CP"]
+    assert problems(run)[0] == ["rows/SGD/row.json belongs to another variant, CP"]
 
 
 def test_no_folder_is_refused(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"nowhere is no folder: a run was expected there"):
+    with pytest.raises(FileNotFoundError, match=r"nowhere is not a folder: expected a run there"):
         write_report(tmp_path / "nowhere")
 
 

@@ -56,8 +56,8 @@ def test_missing_seeds_and_files_are_named_and_the_rest_shown(make_comparison):
     shutil.rmtree(run / "seed-2")
     found, page = problems(run)
     assert "seed-0: rows/SGD/metrics.json is missing" in found
-    assert "seed-1 is left out: seed-1/run.json is truncated or altered: it is not JSON" in found
-    assert "seed-2 has not begun" in found
+    assert "seed-1 was left out: seed-1/run.json is truncated or altered: it is not JSON" in found
+    assert "seed-2 has not started" in found
     cells = Cells(page).found
     assert cells["SGD", "pixel"] == "–"
     (pixel,) = [read_json(run / "seed-0/rows/int+nrl/metrics.json")["pixel"]]
@@ -65,7 +65,7 @@ def test_missing_seeds_and_files_are_named_and_the_rest_shown(make_comparison):
 
 
 @pytest.mark.parametrize(
-    ("spoil", "problem"), [("empty", "no variant has begun yet"), ("newer", "seed-1 is left out: ")]
+    ("spoil", "problem"), [("empty", "no variant has started yet"), ("newer", "seed-1 was left out: ")]
 )
 def test_comparison_renders_whatever_its_seeds_are_like(make_comparison, spoil, problem):
     run = make_comparison()

@@ -14,8 +14,8 @@ METRICS = Metrics("test", 2, 0.5, 0.4, None, (0.5, None), (0.2, None), np.eye(2,
     [
         ({"pixel": 50.0}, "pixel must be a share from 0 to 1, got 50.0"),
         ({"per_class": (0.1, 1.5)}, "per_class 1 must be a share from 0 to 1, got 1.5"),
-        ({"iou": (0.1,)}, "must be of one number of classes"),
-        ({"interactions": np.ones((3, 3))}, "must be of one number of classes"),
+        ({"iou": (0.1,)}, "must have the same number of classes"),
+        ({"interactions": np.ones((3, 3))}, "must have the same number of classes"),
     ],
 )
 def test_metrics_are_shares_of_one_number_of_classes(changes, message):

@@ -70,7 +70,7 @@ def test_checkpoints_are_removed(tmp_path):
 def test_a_changed_digit_in_the_settings_of_a_run(tmp_path, old, new):
     RunFolder(tmp_path).document.write(RUN)
     change(tmp_path / "run.json", old, new)
-    with pytest.raises(FileFormatError, match=r"run\.json is altered: its digest differs"):
+    with pytest.raises(FileFormatError, match=r"run\.json has been altered: its digest differs"):
         RunFolder(tmp_path).run()
 
 
@@ -88,9 +88,9 @@ SHAPES = {
     "unknown option": (with_settings(colour="blue"), "settings has an unknown key 'colour'"),
     "unknown key": ({**body(RUN), "colour": "blue"}, "run has an unknown key 'colour'"),
     "unknown kind": (with_settings(kind="play"), "kind must be one of train, compare, demo, tune, got 'play'"),
-    "no search": (with_settings(kind="tune"), "search is what a run of kind tune has"),
+    "no search": (with_settings(kind="tune"), "a run must have a search if its kind is tune"),
     "nameless class": ({**body(RUN), "classes": [{}]}, "name is missing"),
-    "unseen colour": ({**body(RUN), "classes": [{"name": "x", "color": [0, 0, 256]}]}, "color must hold numbers"),
+    "unseen colour": ({**body(RUN), "classes": [{"name": "x", "color": [0, 0, 256]}]}, "color must contain numbers"),
     "two colours": ({**body(RUN), "classes": [{"name": "x", "color": [0, 0]}]}, "color must have 3 entries, got 2"),
     "splits": ({**body(RUN), "splits": {"train": "six"}}, "splits must be of type int, got str"),
 }
@@ -121,14 +121,14 @@ def test_a_changed_digit_in_the_state_of_a_row(tmp_path):
     row = RunFolder(tmp_path).row("unary")
     row.row.write(ROW)
     change(row.row.path, "1.0", "2.0")
-    with pytest.raises(FileFormatError, match=r"row\.json is altered: its digest differs"):
+    with pytest.raises(FileFormatError, match=r"row\.json has been altered: its digest differs"):
         row.row.read()
 
 
 def test_a_row_of_another_variant(tmp_path):
     row = RunFolder(tmp_path).row("SGD")
     row.row.write(ROW)
-    with pytest.raises(FileFormatError, match=r"row\.json is of another variant, unary"):
+    with pytest.raises(FileFormatError, match=r"row\.json belongs to another variant, unary"):
         row.checked_row()
 
 
@@ -137,7 +137,7 @@ def test_a_changed_digit_in_the_score_of_a_trial(tmp_path):
     folder.trials.write([Trial(n, "coarse", {"C": 1.0}, 0.5 + n / 10) for n in range(2)])
     assert [trial.score for trial in folder.trials.read()] == [0.5, 0.6]
     change(tmp_path / "trials.jsonl", "0.6", "0.7")
-    with pytest.raises(FileFormatError, match=r"line 2 of .*trials\.jsonl is altered: its digest differs"):
+    with pytest.raises(FileFormatError, match=r"line 2 of .*trials\.jsonl has been altered: its digest differs"):
         folder.trials.read()
 
 
@@ -157,7 +157,7 @@ def test_another_shape_of_a_trial_or_an_epoch(tmp_path, line):
 def test_the_model_to_use(tmp_path):
     folder = RunFolder(tmp_path)
     folder.document.write(RUN)
-    with pytest.raises(ValueError, match=r"has no finished model yet: 'neuralfactors resume .*' goes on with it"):
+    with pytest.raises(ValueError, match=r"has no finished model yet: continue it with 'neuralfactors resume .*'"):
         folder.choose_row(None)
     for variant in CONFIG.variants:
         folder.row(variant).row.write(replace(ROW, variant=variant))
@@ -166,7 +166,7 @@ def test_the_model_to_use(tmp_path):
     with pytest.raises(ValueError, match=r"has no finished model of 'int†\+lin'; it has unary, int\+nrl"):
         folder.choose_row("int†+lin")
     folder.document.write(replace(RUN, seeds=(4,)))
-    with pytest.raises(ValueError, match=r"holds several runs: name one of them, such as .*seed-4"):
+    with pytest.raises(ValueError, match=r"contains several runs: name one of them, such as .*seed-4"):
         folder.choose_row(None)
 
 
@@ -174,10 +174,12 @@ def test_a_run_is_neither_begun_twice_nor_gone_on_with_by_others(tmp_path):
     folder = RunFolder(tmp_path / "my run")
     folder.refuse_begun()
     folder.document.write(RUN)
-    with pytest.raises(FileExistsError, match=r"already holds a run: 'neuralfactors resume '.*my run'' continues it"):
+    with pytest.raises(
+        FileExistsError, match=r"already contains a run: continue it with 'neuralfactors resume '.*my run'', or choose"
+    ):
         folder.refuse_begun()
     folder.refuse_unless(True)
-    with pytest.raises(ValueError, match="holds a run with other settings"):
+    with pytest.raises(ValueError, match="contains a run with other settings"):
         folder.refuse_unless(False)
 
 

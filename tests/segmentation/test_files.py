@@ -114,5 +114,5 @@ def test_a_model_without_features_says_what_is_missing(saved, tmp_path):
     _, document, tensors = saved
     parts = {"model": document["parts"]["model"]}
     save_model(tmp_path, {**document, "parts": parts}, without(tensors, "features"))
-    with pytest.raises(ValueError, match="holds no features: give the folder"):
+    with pytest.raises(ValueError, match="contains no features: pass the folder"):
         Segmenter.load(tmp_path)

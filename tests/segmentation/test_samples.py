@@ -84,12 +84,12 @@ def test_labels_that_are_refused(labels, message):
 @pytest.mark.parametrize(
     ("dataset", "classes", "message"),
     [
-        ([], None, "the dataset holds no image"),
+        ([], None, "the dataset contains no image"),
         ([(IMAGE, VOID)], None, r"every pixel of every image is void \(−1\): there is no label to learn"),
         (
             [(IMAGE, HALVES, 3)],
             None,
-            r"item 0 of the dataset must be a pair \(image, labels\) or a sample, got 3 things",
+            r"item 0 of the dataset must be a pair \(image, labels\) or a sample, got 3 items",
         ),
         ((IMAGE, HALVES), None, "item 0 of the dataset must be a pair .* got ndarray"),
         ([(IMAGE / 255, HALVES)], None, "image 0: image must be uint8 of shape"),

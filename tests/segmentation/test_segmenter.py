@@ -159,9 +159,11 @@ def test_estimators_go_with_their_own_features(scenes, tmp_path):
         segmenter.save_model(tmp_path / name)
     loaded = Segmenter.load(tmp_path / "a", features=tmp_path / "features-a")
     np.testing.assert_array_equal(loaded.predict_one(scenes[7][0]), segmenters[0].predict_one(scenes[7][0]))
-    with pytest.raises(FileFormatError, match=r"features-b holds other features than those that .* was trained with"):
+    with pytest.raises(
+        FileFormatError, match=r"features-b contains other features than those that .* was trained with"
+    ):
         Segmenter.load(tmp_path / "a", features=tmp_path / "features-b")
-    with pytest.raises(ValueError, match="a holds no features: give the folder that does as features"):
+    with pytest.raises(ValueError, match="a contains no features: pass the folder that does as features"):
         Segmenter.load(tmp_path / "a")
 
 
@@ -242,11 +244,11 @@ def test_own_network_is_known_again(scenes, tmp_path):
     estimator = UnaryClassifier(max_iter=1)
     segmenter = Segmenter(settings, estimator=estimator, backbone=Pyramid()).fit(scenes[:3])
     segmenter.save(tmp_path)
-    with pytest.raises(ValueError, match="learnt with a backbone of one's own, Pyramid: give it again as backbone"):
+    with pytest.raises(ValueError, match="trained with a custom backbone, Pyramid: pass it as backbone"):
         Segmenter.load(tmp_path)
     other = Pyramid()
     nn.init.zeros_(other.second.bias)
-    with pytest.raises(ValueError, match="learnt with another backbone, Pyramid, than the one that is given"):
+    with pytest.raises(ValueError, match="trained with another backbone, Pyramid, than the one given"):
         Segmenter.load(tmp_path, backbone=other)
     loaded = Segmenter.load(tmp_path, backbone=Pyramid())
     np.testing.assert_array_equal(loaded.predict_proba([scenes[4][0]]), segmenter.predict_proba([scenes[4][0]]))
@@ -257,7 +259,9 @@ def test_a_named_network_is_not_replaced(scenes, tmp_path):
     segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), backbone=Pyramid()).fit(scenes[:3])
     segmenter.describer_.builder.backbone = None  # as if the settings' own had been used
     segmenter.save(tmp_path)
-    with pytest.raises(ValueError, match="learnt with the backbone 'efficientnet-lite2': leave the option backbone"):
+    with pytest.raises(
+        ValueError, match="trained with the backbone 'efficientnet-lite2': leave out the option backbone"
+    ):
         Segmenter.load(tmp_path, backbone=Pyramid())
 
 
@@ -321,9 +325,9 @@ def test_refusals(scenes, tmp_path):
         Segmenter(SETTINGS).fit([(image, labels[:, :10])])
     with pytest.raises(ValueError, match="validation='val' names a split, but only an ImageFolder has any"):
         Segmenter(SETTINGS).fit(scenes[:2], validation="val")
-    with pytest.raises(ValueError, match="the dataset holds no image"):
+    with pytest.raises(ValueError, match="the dataset contains no image"):
         Segmenter(classes=("a",)).fit([])
-    with pytest.raises(ValueError, match="estimator must be one of neuralfactors"):
+    with pytest.raises(ValueError, match="estimator must be one of the estimators of neuralfactors"):
         Segmenter(SETTINGS, estimator=LogisticRegression()).fit(scenes[:1])
     with pytest.raises(ValueError, match="features must be one of 'bow'"):
         Segmenter("sift").fit(scenes[:1])

@@ -57,5 +57,7 @@ def test_a_stage_keeps_its_own_class_weight():
 
 @pytest.mark.parametrize("wrong", [LogisticRegression(), Pipeline([(str(n), UnaryClassifier()) for n in range(3)])])
 def test_other_estimators_are_refused(wrong):
-    with pytest.raises(ValueError, match="estimator must be one of neuralfactors, or a Pipeline of two of them"):
+    with pytest.raises(
+        ValueError, match="estimator must be one of the estimators of neuralfactors, or a Pipeline of two of them"
+    ):
         new_stages(wrong, 3, {}, cnn=False)

@@ -71,7 +71,9 @@ def test_timm_models_by_name():
     np.testing.assert_allclose(network.mean.ravel(), trained_with.mean, rtol=1e-6)
     with pytest.raises(ValueError, match="'timm:resnet1800' is not a model of timm"):
         timm_backbone("resnet1800", pretrained=False)
-    with pytest.raises(ValueError, match="'timm:vit_tiny_patch16_224' gives no feature maps of pictures of any size"):
+    with pytest.raises(
+        ValueError, match="'timm:vit_tiny_patch16_224' does not return feature maps for images of any size"
+    ):
         timm_backbone("vit_tiny_patch16_224", pretrained=False)
 
 

@@ -37,7 +37,7 @@ def test_a_disk_that_refuses_is_logged(tmp_path, caplog):
     (tmp_path / "file").write_text("")
     with caplog.at_level(logging.WARNING):
         assert not Cache(tmp_path / "file").put("ab12", ARRAYS)
-    assert "cannot write" in caplog.text
+    assert "could not write" in caplog.text
 
 
 def test_keys_tell_contents_apart():

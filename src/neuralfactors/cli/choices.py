@@ -19,16 +19,16 @@ if TYPE_CHECKING:
 
 PresetName = Annotated[
     str | None,
-    typer.Option("--preset", help="The paper's set that DATA is: msrc21, kitti or siftflow; gives all settings."),
+    typer.Option("--preset", help="Settings for one of the paper's data sets: msrc21, kitti or siftflow."),
 ]
-Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn; with a preset, bow or cnn, its second setting.")]
+Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn; with a preset, bow or cnn.")]
 Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25; unary 50, CP 40")]
 Limit = Annotated[
     list[str] | None,
-    typer.Option(metavar="[VARIANT=]N", help="Learn from N training images, drawn at random; of one variant; repeat."),
+    typer.Option(metavar="[VARIANT=]N", help="Learn from N training images, drawn at random; repeatable."),
 ]
-Split = Annotated[str | None, typer.Option(help="What to learn from; join several by +.", show_default="train")]
-Validate = Annotated[str | None, typer.Option(help="Split to follow training by.", show_default="val")]
+Split = Annotated[str | None, typer.Option(help="Split to learn from; join several with +.", show_default="train")]
+Validate = Annotated[str | None, typer.Option(help="Split to monitor training on.", show_default="val")]
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,6 @@ def _limits(limits: Sequence[str], variants: Sequence[str]) -> dict[str, int]:
         key = variant_key(name) if name else ALL_VARIANTS
         if name and key not in variants:
             told = f"the variants are {', '.join(variants)}"
-            raise ValueError(f"limit {limit!r} is for a variant that is not asked for; {told}")
+            raise ValueError(f"limit {limit!r} names a variant that is not in this run; {told}")
         found[key] = int(number)
     return found

@@ -19,10 +19,11 @@ def compare(
     data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the comparison.")],
     preset: choices.PresetName = None,
-    variants: Annotated[str, typer.Option(help="Rows of the paper's table, joined by commas, or all.")] = "all",
+    variants: Annotated[str, typer.Option(help="Rows of the paper's table, separated by commas, or all.")] = "all",
     features: choices.Features = "bow",
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="How often each variant is trained.", show_default="1, or the preset's")
+        int | None,
+        typer.Option(min=1, help="Number of seeds to train each variant with.", show_default="1, or the preset's"),
     ] = None,
     settings: options.Settings = None,
     regions: options.Regions = None,
@@ -31,7 +32,9 @@ def compare(
     mirror: options.Mirror = None,
     split: choices.Split = None,
     validate: choices.Validate = None,
-    test: Annotated[str | None, typer.Option(help="Split to evaluate.", show_default="test, else val")] = None,
+    test: Annotated[
+        str | None, typer.Option(help="Split to evaluate.", show_default="test if it exists, else val")
+    ] = None,
     void: options.Void = None,
     drop: options.Drop = None,
     cache: options.Cache = None,
@@ -54,7 +57,7 @@ def compare(
     with options.resumable(out):
         experiment.compare(config, numbers, out, options.means(cache, jobs, dask), options.command_line())
     show_comparison(out, as_json=as_json)
-    tell(f"The report, for a browser: neuralfactors report {typed(out)}")
+    tell(f"To write a report: neuralfactors report {typed(out)}")
 
 
 def _keys(variants: str, features: str) -> tuple[str, ...]:

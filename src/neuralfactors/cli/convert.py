@@ -16,8 +16,8 @@ from neuralfactors.cli.terminal import tell
 @command("convert", "neuralfactors convert msrc21 MSRC_ObjCategImageDatabase_v2 msrc21")
 def convert(
     published: Annotated[str, typer.Argument(metavar="SET", help="msrc21, kitti or siftflow.")],
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="Folder of the set as published.")],
-    target: Annotated[Path, typer.Argument(metavar="DST", help="Folder to write; it must be empty.")],
+    source: Annotated[Path, typer.Argument(metavar="SRC", help="Folder of the data set as published.")],
+    target: Annotated[Path, typer.Argument(metavar="DST", help="Folder to write to; must be empty or new.")],
     as_json: options.AsJson = False,
 ) -> None:
     """Turn a published image set into the layout that the other commands read."""

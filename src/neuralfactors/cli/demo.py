@@ -20,7 +20,7 @@ def demo(
     out: options.NewRun = Path("runs/demo"),
     scenes: Annotated[int, typer.Option(min=5, help="Number of scenes to draw.")] = 60,
     epochs: Annotated[int, typer.Option(min=1, help="Passes over the training scenes.")] = 15,
-    seed: Annotated[int, typer.Option(min=0, help="Of scenes, words and training.")] = RunConfig.seed,
+    seed: Annotated[int, typer.Option(min=0, help="Random seed of scenes, words and training.")] = RunConfig.seed,
 ) -> None:
     """Draw scenes in which only context tells sky from water, and learn them in three ways."""
     from neuralfactors import experiment
@@ -39,15 +39,15 @@ def demo(
         with options.resumable(out):
             experiment.resume(out, means)
     else:
-        tell(f"Drawing {scenes} scenes: sky and water look alike, and which lies above land decides.")
+        tell(f"Drawing {scenes} scenes. Sky and water look alike; what lies above land tells them apart.")
         write_scenes(folder.scenes, scenes, random_state=seed)
         with options.resumable(out):
             experiment.train(config, out, means, options.command_line())
     show_rows(folder)
-    tell("unary sees every region by itself; SGD adds linear interactions; int+nrl trains neural ones.")
+    tell("unary labels each region on its own; SGD adds linear interactions; int+nrl trains neural ones.")
     _explain(folder)
-    tell(f"What each part of int+nrl says: {folder.figures}")
-    tell(f"The report, for a browser:      {write_report(out)}")
+    tell(f"Labels by each part of int+nrl: {folder.figures}")
+    tell(f"Report, to open in a browser:   {write_report(out)}")
 
 
 def _explain(folder: RunFolder, n_images: int = 3) -> None:

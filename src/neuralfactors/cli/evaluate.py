@@ -18,7 +18,7 @@ from neuralfactors.runs.documents import encode
 def evaluate(
     run: options.Run,
     data: options.Data,
-    split: Annotated[str, typer.Option(help="Which part of DATA; join several by +.")] = "test",
+    split: Annotated[str, typer.Option(help="Split of DATA to evaluate; join several with +.")] = "test",
     variant: options.Trained = None,
     cache: options.Cache = None,
     jobs: options.Jobs = None,
@@ -41,7 +41,7 @@ def evaluate(
 def _show(variant: str, names: list[str], metrics: Metrics) -> None:
     lines = zip(names, map(percent, metrics.per_class), map(percent, metrics.iou), strict=True)
     show_table(("class", "right %", "IoU %"), list(lines))
-    echo("\nConfusion: shares in % of the true class, a row each; columns are predictions in the same order.")
+    echo("\nConfusion, in % of the true class: rows are true classes, columns predictions in the same order.")
     width = range(len(names))
     shares = [[f"{k} {names[k]}", *_shares(metrics.confusion[k].tolist())] for k in width]
     show_table(("", *map(str, width)), shares)

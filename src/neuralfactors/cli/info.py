@@ -27,7 +27,7 @@ def info(run: options.Run, as_json: options.AsJson = False) -> None:
         "features": record.settings.feature_kind,
         "seeds": ", ".join(map(str, record.seeds or [record.settings.seed])),
         "started": record.started,
-        "finished": record.finished or f"not yet: neuralfactors resume {typed(run)}",
+        "finished": record.finished or f"not yet; to continue: neuralfactors resume {typed(run)}",
         "version": record.versions.get("neuralfactors"),
     }
     for name, value in facts.items():

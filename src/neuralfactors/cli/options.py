@@ -22,11 +22,14 @@ if TYPE_CHECKING:
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Folder with images/, labels/ and classes.txt.")]
 NewRun = Annotated[
-    Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the run; it must not hold one yet.")
+    Path, typer.Option("--out", "-o", metavar="RUN", help="Folder for the run; must not contain one yet.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; accuracies are shares from 0 to 1.")]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", help="Processes for features; -1: one per core.", show_default="as needed")
+    int | None,
+    typer.Option(
+        "--jobs", "-j", help="Processes that compute features; -1 for one per core.", show_default="as needed"
+    ),
 ]
 Dask = Annotated[str | None, typer.Option("--dask", metavar="SCHEDULER", help="Compute features on a Dask cluster.")]
 Cache = Annotated[
@@ -35,25 +38,25 @@ Cache = Annotated[
         "--cache",
         metavar="DIR",
         envvar="NEURALFACTORS_CACHE",
-        help="Where features are kept.",
+        help="Folder that caches features.",
         show_default="~/.cache/neuralfactors",
     ),
 ]
 Variant = Annotated[str, typer.Option(help="Row of the paper's table.")]
 Trained = Annotated[
-    str | None, typer.Option("--variant", help="Which model of the run.", show_default="int+nrl, or the last")
+    str | None, typer.Option("--variant", help="Variant whose model to use.", show_default="int+nrl, or the last")
 ]
 Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")]
 Regions = Annotated[
     int | None,
-    typer.Option(min=1, help="Regions an image is divided into.", show_default="300, or 1000 with CNN features"),
+    typer.Option(min=1, help="Number of regions per image.", show_default="300, or 1000 with CNN features"),
 ]
 Backbone = Annotated[
     str | None,
     typer.Option(
         "--backbone",
         metavar="NAME",
-        help="Network of CNN features: efficientnet-lite0 to 2, or timm:MODEL.",
+        help="Network for CNN features: efficientnet-lite0 to 2, or timm:MODEL.",
         show_default="efficientnet-lite2",
     ),
 ]
@@ -62,19 +65,21 @@ Epochs = Annotated[
 ]
 Balance = Annotated[
     float | None,
-    typer.Option(min=0, max=1, help="0: classes count by area; 1: the same.", show_default="0, or 0.5 with CNN"),
+    typer.Option(min=0, max=1, help="0 weights classes by area, 1 equally.", show_default="0, or 0.5 with CNN"),
 ]
-Split = Annotated[str, typer.Option(help="What to learn from; join several by +.")]
-Validate = Annotated[str, typer.Option(help="Split to follow and judge the training by.")]
+Split = Annotated[str, typer.Option(help="Split to learn from; join several with +.")]
+Validate = Annotated[str, typer.Option(help="Split to monitor training on and to evaluate.")]
 Mirror = Annotated[
-    bool | None, typer.Option("--mirror/--no-mirror", help="Learn from mirror images too.", show_default="no-mirror")
+    bool | None, typer.Option("--mirror/--no-mirror", help="Also learn from mirror images.", show_default="no-mirror")
 ]
-Void = Annotated[list[str] | None, typer.Option("--void", metavar="CLASS", help="Class that counts as void; repeat.")]
-Drop = Annotated[list[str] | None, typer.Option("--drop", metavar="CLASS", help="Class not to learn; repeat.")]
+Void = Annotated[list[str] | None, typer.Option("--void", metavar="CLASS", help="Class to treat as void; repeatable.")]
+Drop = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="CLASS", help="Class to leave out of training; repeatable.")
+]
 Settings = Annotated[
-    list[Path] | None, typer.Option("--settings", metavar="FILE", help="Settings that 'tune' wrote; repeat.")
+    list[Path] | None, typer.Option("--settings", metavar="FILE", help="Settings file that 'tune' wrote; repeatable.")
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of words, training and random splits.")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed of words, training and random splits.")]
 
 Record = TypeVar("Record")
 
@@ -97,7 +102,7 @@ def listed(names: str) -> tuple[str, ...]:
 def feature_options(features: str, regions: int | None, backbone: str | None) -> dict[str, Any]:
     """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
     if backbone is not None and "cnn" not in features:
-        raise ValueError(f"backbone is for CNN features, but features is {features!r}")
+        raise ValueError(f"backbone applies only to CNN features, but features is {features!r}")
     given = {"n_regions": regions, "backbone": backbone}
     return {"features": features, **{name: value for name, value in given.items() if value is not None}}
 
@@ -127,5 +132,5 @@ def resumable(run: Path) -> Iterator[None]:
         yield
     except KeyboardInterrupt:
         begun = RunFolder(run).is_begun
-        told = f"Interrupted: 'neuralfactors resume {typed(run)}' goes on." if begun else "Interrupted."
+        told = f"Interrupted. To continue: neuralfactors resume {typed(run)}" if begun else "Interrupted."
         raise Interrupted(told) from None

@@ -23,5 +23,5 @@ class Option:
     told_default: str | None = None  # where it says more than the default itself
 
 
-QUIET = Option("Say nothing but errors and results.", ("--quiet", "-q"))
-VERBOSE = Option("Tell more of what is going on.", ("--verbose", "-v"))
+QUIET = Option("Print only errors and results.", ("--quiet", "-q"))
+VERBOSE = Option("Print more detail.", ("--verbose", "-v"))

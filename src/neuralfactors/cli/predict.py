@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def predict(
     run: options.Run,
     images: Annotated[list[Path], typer.Argument(metavar="IMAGES...", help="Pictures, or folders of pictures.")],
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Where to write; made if need be.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to; created if needed.")],
     variant: options.Trained = None,
-    confidence: Annotated[bool, typer.Option(help="Write the confidence as a grey picture too.")] = False,
+    confidence: Annotated[bool, typer.Option(help="Also write the confidence as a grey picture.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Label pictures: NAME.png holds class indices in class colours, NAME.overlay.jpg shows them on the picture."""
@@ -58,7 +58,7 @@ def _pictures(paths: list[Path]) -> list[Path]:
             raise ValueError(f"{path} does not exist")
         inside = list_pictures(path) if path.is_dir() else [path]
         if not inside:
-            raise ValueError(f"{path} holds no picture")
+            raise ValueError(f"{path} contains no picture")
         found += inside
     stems: dict[str, Path] = {}
     for path in found:
@@ -78,7 +78,7 @@ def _refuse_overwriting(paths: list[Path], out: Path) -> None:
     for path in paths:
         for written in _outputs(path, out).values():
             if written.resolve() in pictures:
-                raise ValueError(f"{written} is one of the pictures and would be lost: choose another --out")
+                raise ValueError(f"{written} is an input picture and would be overwritten: choose another --out")
 
 
 def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -> dict[str, Any]:

@@ -35,16 +35,19 @@ def solve(
         str, Option("auto, alpha-expansion, trws, bp, icm, tree, maxflow, exact or exhaustive.")
     ] = "auto",
     time_limit: Annotated[
-        float | None, Option("When to stop with what has been found.", metavar="SECONDS", told_default="none")
+        float | None,
+        Option("Stop after so long and return the best labelling found.", metavar="SECONDS", told_default="none"),
     ] = None,
-    max_iter: Annotated[int | None, Option("Iterations of the method.", told_default="as many as pay off")] = None,
-    evidence: Annotated[Path | None, Option("Labels observed, for a .uai file.", metavar="FILE")] = None,
+    max_iter: Annotated[
+        int | None, Option("Maximum number of iterations.", told_default="as many as the method needs")
+    ] = None,
+    evidence: Annotated[Path | None, Option("File of observed labels, for a .uai file.", metavar="FILE")] = None,
     tol: Annotated[
         float | None, Option("Relative gap at which to stop without a proof.", told_default="0.0001")
     ] = None,
-    seed: Annotated[int, Option("Of the random moves.")] = 0,
+    seed: Annotated[int, Option("Random seed.")] = 0,
     out: Annotated[
-        Path | None, Option("Where to write the labels, as a UAI solution.", ("--out", "-o"), metavar="FILE")
+        Path | None, Option("File to write the labels to, as a UAI solution.", ("--out", "-o"), metavar="FILE")
     ] = None,
     as_json: Annotated[bool, Option("Print the result as JSON.", ("--json",))] = False,
 ) -> None:
@@ -80,10 +83,10 @@ def _check_out(out: Path | None, *inputs: Path | None) -> None:
     if not out.resolve().parent.is_dir():
         raise ValueError(f"{out.parent} is not a folder")
     if out.is_dir():
-        raise ValueError(f"{out} is a folder; --out names a file")
+        raise ValueError(f"{out} is a folder, but --out must name a file")
     for path in inputs:
         if path is not None and path.resolve() == out.resolve():
-            raise ValueError(f"{out} is read and would be lost: choose another --out")
+            raise ValueError(f"{out} is an input file and would be overwritten: choose another --out")
 
 
 def _read(file: Path, evidence: Path | None) -> MapProblem:
@@ -95,9 +98,9 @@ def _read(file: Path, evidence: Path | None) -> MapProblem:
     if suffix == ".uai":
         return read_uai(file, evidence)
     if suffix != ".wcsp":
-        raise ValueError(f"{file} must end with .uai or .wcsp, and may end with {', '.join(COMPRESSED)} after that")
+        raise ValueError(f"{file} must end with .uai or .wcsp, optionally followed by one of {', '.join(COMPRESSED)}")
     if evidence is not None:
-        raise ValueError(f"evidence is for UAI files, but {file} is a WCSP file")
+        raise ValueError(f"evidence applies only to UAI files, but {file} is a WCSP file")
     return read_wcsp(file)
 
 

@@ -98,7 +98,7 @@ def show_trials(folder: RunFolder, *, as_json: bool = False) -> None:
     names = list(dict.fromkeys(name for trial in trials for name in trial.parameters))
     lines = []
     for trial in best[:SHOWN_TRIALS]:
-        values = [f"{trial.parameters[name]:g}" if name in trial.parameters else "as it was" for name in names]
+        values = [f"{trial.parameters[name]:g}" if name in trial.parameters else "unchanged" for name in names]
         lines.append([trial.number, *map(percent, (trial.score, trial.pixel, trial.class_mean)), *values])
     show_table(("trial", "score %", "pixel %", "class %", *names), lines)
     failed = len(trials) - len(best)
@@ -124,7 +124,7 @@ def show_comparison(run: Path, *, as_json: bool = False) -> None:
         lines.append([*cells, *map(_whole, (row.n_train, row.best_epoch)), row.seconds_per_epoch])
     show_table((*heads, "images", "best epoch", "s/epoch"), lines)
     if figures.split:
-        echo(f"Accuracies are of {counted(figures.n_images or 0, 'image')}, the split {figures.split}.")
+        echo(f"Accuracies are for {counted(figures.n_images or 0, 'image')} of the split {figures.split}.")
     for problem in figures.problems:
         echo(problem, err=True)
 

@@ -14,18 +14,21 @@ from neuralfactors.cli.tables import show_trials
 from neuralfactors.cli.terminal import tell
 from neuralfactors.runs import USUAL, RunConfig, RunFolder, Search, variant_key
 
-Trials = Annotated[int, typer.Option(min=1, help="How many settings are tried; two thirds coarse, then fine.")]
-Folds = Annotated[int, typer.Option(min=0, help="Cross-validate in so many parts; 0: use the split.")]
-Holdout = Annotated[int | None, typer.Option(min=1, help="Validate by so many training images, drawn at random.")]
+Trials = Annotated[int, typer.Option(min=1, help="Number of settings to try, first coarsely, then finely.")]
+Folds = Annotated[int, typer.Option(min=0, help="Cross-validation folds; 0 uses the validation split.")]
+Holdout = Annotated[int | None, typer.Option(min=1, help="Validate on this many training images, drawn at random.")]
 Names = Annotated[
     str | None,
-    typer.Option(metavar="NAMES", help="Parameters to search, joined by commas.", show_default="all that matter"),
+    typer.Option(metavar="NAMES", help="Parameters to search, separated by commas.", show_default="all that apply"),
 ]
-Validate = Annotated[str | None, typer.Option(help="Split to judge by.", show_default="val")]
-Seed = Annotated[int, typer.Option(min=0, help="Of the search, words, training and random splits.")]
-Jobs = Annotated[int | None, typer.Option("--jobs", "-j", help="Trials at a time; -1: one per core.", show_default="1")]
+Validate = Annotated[str | None, typer.Option(help="Split to validate on.", show_default="val")]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed of the search, words, training and random splits.")]
+Jobs = Annotated[
+    int | None, typer.Option("--jobs", "-j", help="Trials to run in parallel; -1 for one per core.", show_default="1")
+]
 Dask = Annotated[
-    str | None, typer.Option("--dask", metavar="SCHEDULER", help="Run on a Dask cluster that sees DATA and TUNED.")
+    str | None,
+    typer.Option("--dask", metavar="SCHEDULER", help="Run on a Dask cluster that can access DATA and TUNED."),
 ]
 
 
@@ -65,7 +68,7 @@ def tune(
     from neuralfactors import experiment
 
     if folds and (holdout or validate):
-        raise ValueError("--folds judges by the training images themselves: leave out --holdout and --validate")
+        raise ValueError("--folds validates on the training images: leave out --holdout and --validate")
     chosen = choices.Choices(
         data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
     )

@@ -70,7 +70,7 @@ class Classes:
             if twice:
                 raise ValueError(f"{path}: the {what} {twice[0]} occurs more than once")
         if not entries:
-            raise ValueError(f"{path} names no class")
+            raise ValueError(f"{path} contains no class")
         return cls(tuple(entries), frozenset(void))
 
     def write(self, path: Path) -> None:
@@ -122,7 +122,7 @@ class Classes:
             other, expected = first.setdefault(code, (entry.name, label))
             if label != expected:
                 raise ValueError(
-                    f"{source} is an RGB label map, but {other!r} and {entry.name!r} have one colour in classes.txt"
+                    f"{source} is an RGB label map, but {other!r} and {entry.name!r} share a colour in classes.txt"
                 )
         return self._look_up(codes, known, source, lambda code: f"colour {(code >> 16, code >> 8 & 255, code & 255)}")
 
@@ -180,7 +180,7 @@ def read_utf8(path: Path) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:  # UTF-16 without a mark passes for UTF-8 with zeros
-        raise ValueError(f"{path} is not a text in UTF-8: save it in that encoding")
+        raise ValueError(f"{path} is not UTF-8 text: save it in that encoding")
     return text
 
 
@@ -196,12 +196,12 @@ def _parse(words: list[str], place: str) -> ClassEntry:
             f"{place}: expected 'index name [R G B]' with only spaces between the numbers, got {' '.join(words)!r}"
         )
     if int(words[0]) > MAX_INDEX:
-        raise ValueError(f"{place}: an index is at most {MAX_INDEX}, got {words[0]}")
+        raise ValueError(f"{place}: an index must be at most {MAX_INDEX}, got {words[0]}")
     colour = None
     if coloured:
         r, g, b = (int(word) for word in words[-3:])
         if max(r, g, b) > 255:
-            raise ValueError(f"{place}: a colour is three numbers up to 255, got {(r, g, b)}")
+            raise ValueError(f"{place}: a colour must be three numbers up to 255, got {(r, g, b)}")
         colour = (r, g, b)
     return ClassEntry(int(words[0]), name, colour)
 

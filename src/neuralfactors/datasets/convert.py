@@ -219,7 +219,7 @@ def _folder(path: str | os.PathLike[str]) -> Path:
 def _list(folder: Path, pattern: str) -> list[Path]:
     found = sorted(folder.glob(pattern))
     if not found:
-        raise ValueError(f"{folder} holds no {pattern}")
+        raise ValueError(f"{folder} contains no {pattern}")
     return found
 
 

@@ -152,7 +152,7 @@ class ImageFolder:
         if alone:
             raise ValueError(f"{labels[alone[0]]} is a label map without an image in {self.root / 'images'}")
         if not labels:
-            raise ValueError(f"{self.root / 'labels'} holds no label map")
+            raise ValueError(f"{self.root / 'labels'} contains no label map")
         if len(images) > len(labels):
             n_alone, place = len(images) - len(labels), self.root / "images"
             logger.info("%d of %d images in %s have no label map and are left out", n_alone, len(images), place)
@@ -211,6 +211,6 @@ def _files(folder: Path) -> dict[str, Path]:
     files: dict[str, Path] = {}
     for path in list_pictures(folder):
         if path.stem in files:
-            raise ValueError(f"{files[path.stem]} and {path} have one name: which of them is meant?")
+            raise ValueError(f"{files[path.stem]} and {path} have the same name: remove one of them")
         files[path.stem] = path
     return files

@@ -83,7 +83,7 @@ def read_labels(path: Path, classes: Classes) -> NDArray[np.int64]:
     """
     picture = _open(path)
     if picture.format in LOSSY:  # what it smears along boundaries may pass for other classes, unnoticed
-        raise ValueError(f"{path} is a JPEG, whose compression changes labels: make the label maps anew as PNG")
+        raise ValueError(f"{path} is a JPEG, whose compression changes labels: save the label maps as PNG")
     if picture.mode in ("RGB", "RGBA"):
         return classes.labels_of_colours(np.asarray(picture.convert("RGB")), path)
     if picture.mode not in ("L", "P", "1", "I", "I;16", "I;16B"):
@@ -142,7 +142,7 @@ def image_shape(path: Path) -> tuple[int, int]:
             width, height = picture.size
             sideways = picture.getexif().get(ORIENTATION, 1) in SIDEWAYS
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{path} cannot be read as an image: {error}") from error
+        raise ValueError(f"{path} could not be read as an image: {error}") from error
     return (width, height) if sideways else (height, width)
 
 
@@ -185,7 +185,7 @@ def _open(path: Path) -> Image.Image:
     except UnidentifiedImageError:
         raise ValueError(f"{path} is not an image that Pillow can read") from None
     except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
-        raise ValueError(f"{path} cannot be read as an image: {error}") from error
+        raise ValueError(f"{path} could not be read as an image: {error}") from error
 
 
 def _to_bytes(values: NDArray[np.generic], path: Path) -> NDArray[np.uint8]:

@@ -252,7 +252,7 @@ class StructuredEstimator(Composed):
         """
         kind = cls._registry.get(document.get("class", ""))
         if kind is None or not issubclass(kind, cls):
-            raise FileFormatError(f"{path} holds a {document.get('class')!r}, not a {cls.__name__}")
+            raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a {cls.__name__}")
         estimator = kind()
         from_document(estimator, document, path, parameters)
         for name in kind._fitted:
@@ -261,11 +261,11 @@ class StructuredEstimator(Composed):
         try:
             estimator.model_ = estimator._build_model(torch.Generator().manual_seed(0))
         except ValueError as error:
-            raise ValueError(f"{path} cannot be loaded as it was saved: {error}") from error
+            raise ValueError(f"{path} could not be loaded: {error}") from error
         try:
             estimator.model_.load_state_dict(tensors)
         except RuntimeError as error:
-            raise FileFormatError(f"{path} holds tensors that do not fit its parameters") from error
+            raise FileFormatError(f"{path} contains tensors that do not fit its parameters") from error
         estimator.history_ = document["history"]
         return estimator
 
@@ -298,7 +298,7 @@ class StructuredEstimator(Composed):
             # In evaluation mode for good: switching it at each prediction would let threads disturb one another.
             return model.to(device, DTYPES[dtype]).eval()
         except (AssertionError, RuntimeError) as error:
-            raise ValueError(f"device must be one that this machine has, such as 'cpu', got {device!r}") from error
+            raise ValueError(f"device must be available on this machine, such as 'cpu', got {device!r}") from error
 
     def _join(self, unary: nn.Module, interaction: nn.Module | None = None) -> FactorModel:
         if isinstance(unary, BatchModel):
@@ -315,7 +315,9 @@ class StructuredEstimator(Composed):
         now, then = self._description(), self._described
         changed = [name for name in {**then, **now} if now.get(name) != then.get(name)]
         if changed:
-            raise ValueError(f"the fitted factors have another {' and '.join(changed)}: set it back, or fit a clone")
+            raise ValueError(
+                f"the fitted factors have a different {' and '.join(changed)}: set it back, or fit a clone"
+            )
 
     def _decoder(self) -> Decoder:
         return check_part("decoder", self.part("decoder"), Decoder)
@@ -323,7 +325,7 @@ class StructuredEstimator(Composed):
     def _batches(self, X: Sequence[Graph]) -> Iterator[GraphBatch]:
         check_is_fitted(self, "model_")
         if isinstance(X, Graph):
-            raise ValueError("X must be a list of graphs, got a Graph: put it into a list")
+            raise ValueError("X must be a list of graphs, got a Graph: wrap it in a list")
         X = check_sequence("X", X)
         if not len(X):
             return

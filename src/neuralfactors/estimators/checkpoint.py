@@ -72,8 +72,8 @@ class Checkpoint:
         document, tensors = state
         if document.get("run") != run:
             raise ValueError(
-                f"checkpoint {self.path} belongs to a run with other parameters or data: "
-                "delete it to start afresh, or name another file"
+                f"checkpoint {self.path} belongs to a run with different parameters or data: "
+                "delete it to start again, or name another file"
             )
         restore_training(descent, document, tensors)
 
@@ -104,7 +104,7 @@ def find_checkpoint(callbacks: Sequence[Any] | None) -> Checkpoint | None:
     """The checkpoint among `callbacks`; None where there is none."""
     found = [callback for callback in callbacks or () if isinstance(callback, Checkpoint)]
     if len(found) > 1:
-        raise ValueError(f"callbacks must hold at most one Checkpoint, got {len(found)}")
+        raise ValueError(f"callbacks must contain at most one Checkpoint, got {len(found)}")
     return found[0] if found else None
 
 

@@ -126,7 +126,7 @@ class GradientEstimator(StructuredEstimator):
         if isinstance(class_weight, str) and class_weight == "balanced":
             raise ValueError(
                 'class_weight="balanced" needs all labels at once, which partial_fit does not see: '
-                "give the weights of the classes as an array"
+                "pass the class weights as an array"
             )
         settings = self._settings()
         if settings.trainer.schedule == "cosine":
@@ -185,7 +185,7 @@ class GradientEstimator(StructuredEstimator):
         if samples.n_labels > self.n_labels_:
             raise ValueError(
                 f"the model to continue has {self.n_labels_} labels, but {samples.n_labels} are needed: "
-                f"begin anew with n_labels={samples.n_labels}"
+                f"start again with n_labels={samples.n_labels}"
             )
         return replace(samples, n_labels=self.n_labels_)
 

@@ -63,7 +63,7 @@ class ConvexEstimator(StructuredEstimator):
         if not self.tol >= 0:
             raise ValueError(f"tol must not be negative, got {self.tol}")
         if find_checkpoint(self.callbacks):
-            raise ValueError(f"{type(self).__name__} cannot be resumed: callbacks must hold no Checkpoint")
+            raise ValueError(f"{type(self).__name__} cannot be resumed: callbacks must not contain a Checkpoint")
         samples = Samples.check(X, Y, self.n_labels)
         warn_of_dropped_edges(samples, 'StructuralSVM((), ()) labels them by inference, void="complete"')
         self._take_sizes(samples)
@@ -93,8 +93,8 @@ class ConvexEstimator(StructuredEstimator):
         name, share = type(self).__name__, f"the share tol={self.tol} of its objective {run.best:.6g}"
         if run.held_up:
             return (
-                f"{name} cannot prove {share}: inference leaves {run.unproved:.3g} open, so that objective may be "
-                f"too low by as much: lower decoder__tol, or choose a more exact method than {self._decoder().method!r}"
+                f"{name} cannot prove {share}: inference leaves {run.unproved:.3g} unproved, so the objective may be "
+                f"too low by that much: lower decoder__tol, or use a more exact method than {self._decoder().method!r}"
             )
         return (
             f"{name} stopped at max_iter={self.max_iter} with a duality gap of {run.duality_gap:.3g}, "

@@ -18,7 +18,7 @@ def hold_out(X: Sequence[Graph], Y: Sequence[ArrayLike], fraction: float, seed: 
     n_held = round(fraction * len(X))
     if not 0 < n_held < len(X):
         raise ValueError(
-            f"validation_fraction={fraction} leaves no graph to learn from or none to judge by, of {len(X)}"
+            f"validation_fraction={fraction} of {len(X)} graphs leaves none to learn from, or none to validate on"
         )
     order = np.random.default_rng(seed).permutation(len(X))
     held, kept = sorted(order[:n_held].tolist()), sorted(order[n_held:].tolist())

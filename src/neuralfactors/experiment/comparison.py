@@ -57,8 +57,10 @@ def compare(
         missing, present = config.splits.test, config.splits.val
         config = replace(config, splits=replace(config.splits, test=present))
         if not used_splits(config, data)["test"]:
-            raise ValueError(f"{data.root} has neither {missing} nor {present} to evaluate rows on: use --test")
-        logger.info("There is no split %s: rows are evaluated on %s", missing, present)
+            raise ValueError(
+                f"{data.root} has neither {missing} nor {present} to evaluate on: name a split with --test"
+            )
+        logger.info("There is no split %s, so rows are evaluated on %s", missing, present)
     folder = RunFolder(Path(out))
     if not folder.is_begun:
         check_config(config)

@@ -74,7 +74,9 @@ def open_folder(config: RunConfig) -> ImageFolder:
     if splits.holdout:
         names = [sample.name for sample in data[splits.train]]
         if splits.holdout >= len(names):
-            raise ValueError(f"holdout must leave an image to learn from: of {len(names)}, got {splits.holdout}")
+            raise ValueError(
+                f"holdout must leave at least one of the {len(names)} images to learn from, got {splits.holdout}"
+            )
         held = drawn(len(names), splits.holdout, config.seed)
         rest = sorted(set(range(len(names))) - set(held))
         data.splits |= {HOLDOUT: [names[n] for n in held], REST: [names[n] for n in rest]}
@@ -105,7 +107,7 @@ def refuse_changed(run: Run, data: ImageFolder) -> None:
     """Refuse to go on with `run` where its images or classes are no longer those it began with."""
     if run.data_digest not in (None, data_digest(run.settings, data)):
         raise ValueError(
-            f"{data.root} has other images, splits or classes than when the run began: begin another in a new folder"
+            f"the images, splits or classes in {data.root} have changed since the run began: start a new one elsewhere"
         )
 
 
@@ -139,19 +141,19 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
 
 def told_images(config: RunConfig, data: ImageFolder, prepared: Prepared) -> str:
     """A sentence about the images of a run, and about classes that nothing can be learnt of."""
-    parts = [f"{len(prepared.train.X) // config.copies} to learn from"]
-    for use, graphs in (("to follow the training by", prepared.val), ("to evaluate", prepared.test)):
+    parts = [f"{len(prepared.train.X) // config.copies} for training"]
+    for use, graphs in (("for validation", prepared.val), ("for evaluation", prepared.test)):
         parts += [] if graphs is None else [f"{len(graphs.X)} {use}{_told_shared(graphs, prepared.train)}"]
-    chosen = ", drawn at random since there is no splits/" if data.is_split_at_random else ""
+    chosen = ", drawn at random because there is no splits/ folder" if data.is_split_at_random else ""
     seen = set().union(*(labels.tolist() for labels in prepared.train.Y))
     absent = [name for label, name in enumerate(data.classes.names) if label not in seen]
-    missing = f"; no region to learn of {', '.join(absent)}" if absent else ""
+    missing = f"; no training region is labelled {', '.join(absent)}" if absent else ""
     return f"Images: {', '.join(parts)}{chosen}{missing}"
 
 
 def _told_shared(graphs: LabelledGraphs, train: LabelledGraphs) -> str:
     n_shared = len({sample.name for sample in graphs.samples} & {sample.name for sample in train.samples})
-    return f" ({n_shared} of them are learnt from, too)" if n_shared else ""
+    return f" ({n_shared} of them also used for training)" if n_shared else ""
 
 
 def fill_cache(config: RunConfig, means: Means) -> int:
@@ -169,7 +171,7 @@ def fill_cache(config: RunConfig, means: Means) -> int:
     describer.builder.transform_many(others)
     if describer.builder.n_unkept:
         failed = f"{describer.builder.n_unkept} cache entries could not be written to {means.cache}"
-        raise OSError(f"{failed}: make room there, or name another folder, and prepare again")
+        raise OSError(f"{failed}: free some space or choose another folder, then prepare again")
     return len(samples)
 
 

@@ -66,7 +66,7 @@ def usable_run(folder: RunFolder) -> Run:
     try:
         check_settings(run.settings)
     except (TypeError, ValueError) as error:
-        raise FileFormatError(f"{folder.path} holds a run that cannot be resumed: {error}") from error
+        raise FileFormatError(f"{folder.path} contains a run that cannot be resumed: {error}") from error
     return run
 
 

@@ -56,7 +56,7 @@ def _check_factor(k: int, pair: Any, n_labels: int, node_ptr: NDArray[np.int64])
     nodes = _as_array(pair[0], f"the nodes of factors[{k}]")
     if nodes.ndim != 1 or nodes.size == 0 or nodes.dtype.kind not in "iu":
         raise ValueError(
-            f"factors[{k}] needs a vector of integers, at least one, as its nodes, "
+            f"factors[{k}] needs a non-empty vector of integers as its nodes, "
             f"got the shape {nodes.shape} and type {nodes.dtype}"
         )
     wrong = nodes[(nodes < 0) | (nodes >= node_ptr[-1])]
@@ -73,7 +73,7 @@ def _check_factor(k: int, pair: Any, n_labels: int, node_ptr: NDArray[np.int64])
 def _check_table(k: int, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
     table = _as_array(values, f"the table of factors[{k}]")
     if table.shape != shape:
-        raise ValueError(f"the table of factors[{k}] must have the shape {shape}, one axis a node, got {table.shape}")
+        raise ValueError(f"the table of factors[{k}] must have the shape {shape}, one axis per node, got {table.shape}")
     if table.dtype.kind not in "iu" and table.dtype not in (np.float32, np.float64):
         raise ValueError(f"the table of factors[{k}] must be of type float32, float64 or integer, got {table.dtype}")
     return np.ascontiguousarray(table, np.float64)

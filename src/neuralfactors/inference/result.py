@@ -134,7 +134,7 @@ class BatchResult:
 
     def __getitem__(self, g: int) -> Result:
         if not -len(self) <= g < len(self):
-            raise IndexError(f"graph {g} is not among the {len(self)} of this batch")
+            raise IndexError(f"graph {g} does not exist: this batch has {len(self)}")
         g %= len(self)
         nodes = slice(self.node_ptr[g], self.node_ptr[g + 1])
         return Result(

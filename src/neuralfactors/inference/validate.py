@@ -147,7 +147,7 @@ def check_options(
     if method not in METHODS:
         raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
     if reduced_costs and method not in WITH_REDUCED_COSTS:
-        raise ValueError(f"reduced_costs need method {', '.join(WITH_REDUCED_COSTS)}, got {method!r}")
+        raise ValueError(f"reduced_costs needs method {', '.join(WITH_REDUCED_COSTS)}, got {method!r}")
     return Options(
         method=method,
         tol=check_tol(tol),
@@ -167,7 +167,7 @@ def check_init(init: ArrayLike | None, problem: Problem) -> NDArray[np.int64] | 
         labels = labels.astype(np.int64)
     if labels.shape != (problem.n_nodes,) or labels.dtype.kind not in "iu":
         raise ValueError(
-            f"init must hold an integer label for each of the {problem.n_nodes} nodes, "
+            f"init must contain an integer label for each of the {problem.n_nodes} nodes, "
             f"got the shape {labels.shape} and type {labels.dtype}"
         )
     wrong = np.flatnonzero((labels < 0) | (labels >= problem.n_labels))
@@ -187,7 +187,7 @@ def _time_limit(time_limit: float | None, method: str) -> float:
     if time_limit is None:
         return math.inf
     if method in RUN_TO_THE_END:
-        raise ValueError(f"method {method!r} runs to the end and takes no time_limit, got {time_limit!r}")
+        raise ValueError(f"method {method!r} always runs to the end and does not accept time_limit, got {time_limit!r}")
     if not isinstance(time_limit, (int, float, np.number)) or isinstance(time_limit, bool) or not time_limit > 0:
         raise ValueError(f"time_limit must be None or a positive number of seconds, got {time_limit!r}")
     return float(time_limit)

@@ -287,9 +287,9 @@ class Descent:
             return None
         (loss, constant), best, start = self.reached, self.progress.best, self.untrained
         if constant > 0 and loss > LEARNT * constant:
-            told = f"a mean {self.settings.loss} of {loss:.6g}, where constant scores have {constant:.6g}"
+            told = f"a mean {self.settings.loss} of {loss:.6g}, where constant scores would give {constant:.6g}"
         elif self._by_objective and start is not None and best is not None and best >= start:
-            told = f"an objective of {best:.6g}, where it began with {start:.6g}"
+            told = f"an objective of {best:.6g}, no better than at the start, {start:.6g}"
         else:
             return None
         return f"training ended with {told}: try another learning_rate, a higher max_iter or C, or scaled features"

@@ -206,7 +206,7 @@ class StructuredHingeLoss(nn.Module):
 
     def _refuse_weight(self, name: str, weight: object) -> None:
         if weight is not None and not self.augment:
-            raise ValueError(f"{name} must be None: it weighs a margin, which {type(self).__name__} has not")
+            raise ValueError(f"{name} must be None: it weighs a margin, which {type(self).__name__} does not have")
 
 
 class StructuredPerceptronLoss(StructuredHingeLoss):
@@ -254,7 +254,7 @@ def as_labels(y: Tensor, potentials: Potentials) -> Tensor:
     shapes += [] if potentials.layout is None else [potentials.layout.shape]
     if tuple(y.shape) not in shapes or y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
         expected = " or ".join(map(str, shapes))
-        raise ValueError(f"y must hold integers of shape {expected}, got {y.dtype} of shape {tuple(y.shape)}")
+        raise ValueError(f"y must contain integers of shape {expected}, got {y.dtype} of shape {tuple(y.shape)}")
     if y.ndim > 1 and potentials.layout is not None:
         y = potentials.layout.flatten(y)
     y = as_int64(y)

@@ -76,13 +76,13 @@ class Samples:
         present = check_void_mark(labels, n_labels or known)
         if len(present) == 2 and present[0] == VOID and not known and (n_labels or 2) <= 2:
             warnings.warn(
-                f"Y holds −1 and {highest} only, and −1 means void: number the classes from 0 if it is meant as one",
+                f"Y contains only −1 and {highest}, and −1 means void: if it is a class, number the classes from 0",
                 stacklevel=3,
             )
         if n_labels is None:
             n_labels = highest + 1
         if highest >= n_labels:
-            raise ValueError(f"Y must hold labels below n_labels={n_labels}, got {highest}")
+            raise ValueError(f"Y must contain labels below n_labels={n_labels}, got {highest}")
         return cls(X, labels, n_labels, n_node_features, n_edge_features, order, drop_void)
 
     def __len__(self) -> int:
@@ -188,7 +188,7 @@ def check_void_mark(labels: Sequence[NDArray[np.int64]], known: int) -> NDArray[
     present = np.unique(np.concatenate([*labels, np.zeros(0, np.int64)]))
     if known <= USUAL_VOID == present.max(initial=-1) and len(present) <= USUAL_VOID // 2:
         raise ValueError(
-            f"Y holds {USUAL_VOID}, often a mark for void: use −1 for void nodes, "
+            f"Y contains {USUAL_VOID}, which often marks void: use −1 for void nodes, "
             f"or fit with n_labels={USUAL_VOID + 1} if it is a class"
         )
     return present

@@ -92,7 +92,7 @@ def check_range(y: Tensor, n_labels: int) -> None:
     """Refuse labels `y` that are neither one of 0, …, L − 1 nor −1."""
     if len(y) and (int(y.min()) < -1 or int(y.max()) >= n_labels):
         low, high = int(y.min()), int(y.max())
-        raise ValueError(f"y must hold labels from 0 to {n_labels - 1}, or -1 for void; got {low} to {high}")
+        raise ValueError(f"y must contain labels from 0 to {n_labels - 1}, or -1 for void; got {low} to {high}")
 
 
 def check_allowed(potentials: Potentials, y: Tensor) -> None:

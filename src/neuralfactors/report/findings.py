@@ -16,8 +16,8 @@ PAIRS = (
     ("Integrated training beats bifurcated, with neural interactions", "int+nrl", "bif+nrl"),
     ("Integrated training beats bifurcated, with linear interactions", "int+lin", "SGD"),
     ("Integrated training beats bifurcated, with linear interactions", "int+lin", "CP"),
-    ("Neural interactions beat linear ones, trained integrated", "int+nrl", "int+lin"),
-    ("Neural interactions beat linear ones, trained bifurcated", "bif+nrl", "SGD"),
+    ("Neural interactions beat linear ones in integrated training", "int+nrl", "int+lin"),
+    ("Neural interactions beat linear ones in bifurcated training", "bif+nrl", "SGD"),
 )
 WITH_SYNERGY = ("int+nrl", "bif+nrl")
 BySeed = Mapping[Any, float]  # a figure with each seed
@@ -44,7 +44,7 @@ def findings(results: RunResults, paper: Published) -> list[Finding]:
     for variant in WITH_SYNERGY:
         if results.row(variant):
             joint = [synergy(results, variant, key) for key in MEASURES]
-            claim = f"The two kinds of factors of {variant} do better together than the better kind alone"
+            claim = f"The two kinds of factor of {variant} together beat the better kind alone"
             found.append(Finding(claim, verdict(joint), points(joint), "–"))
     return found
 

@@ -81,7 +81,7 @@ def _show(name: str, results: RunResults, colors: list[Color]) -> Shown | None:
         image, size = _read_image(_inside(folder.example_image(name), folder.path))
         return image, size, _read_map(_inside(folder.example_truth(name), folder.path), size, n_labels)
 
-    found = results.attempt(read, f"the example {name} is left out: ")
+    found = results.attempt(read, f"the example {name} was left out: ")
     if not found:
         return None
     image, size, truth = found
@@ -101,7 +101,7 @@ def _prediction(name: str, row: RowResults, size: tuple[int, int], results: RunR
     path = row.folder.prediction(name)
     if row.row.status != "done" and not path.exists():
         return None
-    what = f"the prediction of {row.variant.printed} for {name} is left out: "
+    what = f"the prediction of {row.variant.printed} for {name} was left out: "
     return results.attempt(lambda: _read_map(_inside(path, row.folder.path), size, len(results.run.classes)), what)
 
 
@@ -132,7 +132,7 @@ def _read_map(path: Path, size: tuple[int, int], n_labels: int) -> Labels:
         picture = opened.copy()
     across, down = size[0] / picture.width, size[1] / picture.height
     if abs(across - down) > 0.05 * max(across, down):
-        raise ValueError(f"{path.name} is {picture.width}×{picture.height}, which is not the shape of the picture")
+        raise ValueError(f"{path.name} is {picture.width}×{picture.height}, which is not the picture's size")
     if picture.size != size:
         picture = picture.resize(size, Image.Resampling.NEAREST)
     return np.minimum(np.asarray(picture, dtype=np.uint16), np.uint16(n_labels))
@@ -155,7 +155,7 @@ def _readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (SyntaxError, Image.DecompressionBombError, UnidentifiedImageError) as error:
-        raise ValueError(f"{path} is no picture that can be read: {error}") from error
+        raise ValueError(f"{path} could not be read as a picture: {error}") from error
 
 
 def _accuracy(truth: Labels, predicted: Labels, n_labels: int) -> float | None:

@@ -74,10 +74,10 @@ def read_results(path: str | os.PathLike[str]) -> RunResults:
     """The results in the folder `path`; FileNotFoundError or ValueError where there is no run that can be read."""
     folder = RunFolder(Path(path))
     if not folder.path.is_dir():
-        raise FileNotFoundError(f"{folder.path} is no folder: a run was expected there")
+        raise FileNotFoundError(f"{folder.path} is not a folder: expected a run there")
     run = folder.run()
     if run.search:
-        raise ValueError(f"{path} holds a search for settings, which has no report: 'neuralfactors info' shows it")
+        raise ValueError(f"{path} contains a search for settings, which has no report: use 'neuralfactors info'")
     return _read_comparison(folder, run, run.seeds) if run.seeds else _read_run(folder)
 
 
@@ -85,7 +85,7 @@ def reason(error: Exception, folder: Path) -> str:
     """What is wrong with a file, in one line, its path as seen from `folder`."""
     text = str(error) or type(error).__name__
     if isinstance(error, OSError) and error.filename:
-        told = "is missing" if isinstance(error, FileNotFoundError) else f"cannot be read: {error.strerror}"
+        told = "is missing" if isinstance(error, FileNotFoundError) else f"could not be read: {error.strerror}"
         text = f"{error.filename} {told}"
     return text.replace(f"{folder}{os.sep}", "")
 
@@ -98,7 +98,7 @@ def _read_run(folder: RunFolder) -> RunResults:
     if not results.run.has_test:
         results.problems.append("the run has no test images, so nothing was evaluated")
     if not begun:
-        results.problems.append("no variant has begun")
+        results.problems.append("no variant has started")
     examples = results.attempt(folder.examples.read)
     results.examples = examples.names if examples else ()
     if results.run.has_test and settings.n_examples:
@@ -137,8 +137,8 @@ def _read_comparison(folder: RunFolder, run: Run, seeds: Iterable[int]) -> RunRe
     for place in map(folder.seed, seeds):
         name = place.path.name
         if not place.is_begun:
-            whole.problems.append(f"{name} has not begun")
-        elif results := whole.attempt(lambda place=place: _read_run(place), f"{name} is left out: "):  # type: ignore[misc]
+            whole.problems.append(f"{name} has not started")
+        elif results := whole.attempt(lambda place=place: _read_run(place), f"{name} was left out: "):  # type: ignore[misc]
             whole.problems += [f"{name}: {problem}" for problem in results.problems]
             found.append(results)
     whole.seeds = tuple(found)
@@ -146,7 +146,7 @@ def _read_comparison(folder: RunFolder, run: Run, seeds: Iterable[int]) -> RunRe
         whole.folder, whole.examples = found[0].folder, found[0].examples
     whole.rows = tuple(row for key in NAMES if (row := _first_measured(key, found)))
     if not whole.rows:
-        whole.problems.append("no variant has begun yet")
+        whole.problems.append("no variant has started yet")
     return whole
 
 

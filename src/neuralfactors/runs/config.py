@@ -24,7 +24,7 @@ class Splits:
     train : str, default="train"
         What to learn from; several are joined by +.
     val, test : str or None, default="val"
-        What to follow the training by, and to evaluate the result on; None: not done.
+        What to monitor training on, and to evaluate the result on; None: not done.
     holdout : int, default=0
         Number of images of `train`, drawn by the seed of the run, that are not learnt from: they are the split
         "holdout", which takes the place of `val`.

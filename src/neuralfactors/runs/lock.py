@@ -26,7 +26,7 @@ def alone_in(folder: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
         os.close(handle)
-        raise ValueError(f"{folder} is being worked on by another process: wait for it to end, or stop it") from None
+        raise ValueError(f"{folder} is in use by another process: wait for it to finish, or stop it") from None
     except OSError:
         pass  # a file system without locks
     try:

@@ -29,9 +29,14 @@ NAMES = {
         VariantName("int+lin", "int+lin", "integrated", "Neural unary, linear interaction factors, trained together"),
         VariantName("bif+nrl", "bif+nrl", "bifurcated", "Neural interaction factors on fixed logistic outputs"),
         VariantName(USUAL, "int+nrl", "integrated", "Neural unary and neural interaction factors, trained together"),
-        VariantName("int+lin-dagger", "int†+lin", "integrated", "As int+lin, with one hidden unit a class"),
-        VariantName("3-layer", "3-layer", "integrated", "As int+nrl, with three hidden layers"),
-        VariantName(STATE_OF_THE_ART, "neural factors", "integrated", "As int+nrl, one image a step, classes balanced"),
+        VariantName("int+lin-dagger", "int†+lin", "integrated", "Like int+lin, with one hidden unit per class"),
+        VariantName("3-layer", "3-layer", "integrated", "Like int+nrl, with three hidden layers"),
+        VariantName(
+            STATE_OF_THE_ART,
+            "neural factors",
+            "integrated",
+            "Like int+nrl, with one image per step and balanced classes",
+        ),
     )
 }
 TABLED = tuple(key for key in NAMES if key != STATE_OF_THE_ART)  # those of the paper's tables I to III

@@ -31,7 +31,7 @@ class ClassInfo:
 
     def __post_init__(self) -> None:
         if not all(0 <= value <= 255 for value in self.color):
-            raise ValueError(f"color must hold numbers from 0 to 255, got {self.color}")
+            raise ValueError(f"color must contain numbers from 0 to 255, got {self.color}")
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Run:
 
     def __post_init__(self) -> None:
         if (self.settings.kind == "tune") != (self.search is not None):
-            raise ValueError("search is what a run of kind tune has, and no other")
+            raise ValueError("a run must have a search if its kind is tune, and only then")
         if self.seeds == ():
             raise ValueError("seeds must name at least one seed")
 
@@ -130,7 +130,7 @@ class Metrics:
         n_labels = len(self.per_class)
         tables = [self.confusion] if self.interactions is None else [self.confusion, self.interactions]
         if len(self.iou) != n_labels or any(table.shape != (n_labels, n_labels) for table in tables):
-            raise ValueError("per_class, iou and the tables must be of one number of classes")
+            raise ValueError("per_class, iou and the tables must have the same number of classes")
 
 
 @dataclass(frozen=True)

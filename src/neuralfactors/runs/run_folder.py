@@ -49,7 +49,7 @@ class RowFolder:
         """How far the training is, refused where that is said of another variant."""
         row = self.row.read()
         if row and row.variant != self.variant:
-            raise FileFormatError(f"{self.row.path} is of another variant, {row.variant}")
+            raise FileFormatError(f"{self.row.path} belongs to another variant, {row.variant}")
         return row
 
     def add_epoch(self, epoch: Epoch) -> None:
@@ -153,12 +153,14 @@ class RunFolder:
         run = self.run()
         if run.seeds:
             one = self.seed(run.seeds[0]).path
-            raise ValueError(f"{self.path} holds several runs: name one of them, such as {one}")
+            raise ValueError(f"{self.path} contains several runs: name one of them, such as {one}")
         if run.search:
-            raise ValueError(f"{self.path} holds a search for settings and no model: 'neuralfactors train' takes them")
+            raise ValueError(
+                f"{self.path} contains a search for settings, not a model: pass them to 'neuralfactors train'"
+            )
         done = {row.variant: row for row in self.rows() if row.is_done}
         if not done:
-            told = f"'neuralfactors resume {typed(self.path)}' goes on with it"
+            told = f"continue it with 'neuralfactors resume {typed(self.path)}'"
             raise ValueError(f"{self.path} has no finished model yet: {told}")
         if variant is None:
             return done.get(USUAL, [*done.values()][-1])
@@ -169,13 +171,13 @@ class RunFolder:
     def refuse_unless(self, same: bool) -> None:
         """Refuse to go on with the run that is here unless its settings are the `same`."""
         if not same:
-            raise ValueError(f"{self.path} holds a run with other settings: choose another folder with --out")
+            raise ValueError(f"{self.path} contains a run with other settings: choose another folder with --out")
 
     def refuse_begun(self) -> None:
         """Refuse to begin a run where there is one."""
         if self.is_begun:
-            told = f"'neuralfactors resume {typed(self.path)}' continues it, another one needs another folder"
-            raise FileExistsError(f"{self.path} already holds a run: {told}")
+            told = f"continue it with 'neuralfactors resume {typed(self.path)}', or choose another folder"
+            raise FileExistsError(f"{self.path} already contains a run: {told}")
 
 
 def typed(path: Path) -> str:

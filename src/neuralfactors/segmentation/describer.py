@@ -133,7 +133,7 @@ class Describer:
 
     def _scaling(self) -> Scaling:
         if self.scaling is None:
-            raise ValueError("features are not learnt yet: fit the Segmenter first")
+            raise ValueError("the features have not been learned yet: fit the Segmenter first")
         return self.scaling
 
     def save(self, folder: str | os.PathLike[str]) -> None:
@@ -224,7 +224,7 @@ class Describer:
             Ready to describe.
         """
         if document.get("class") != KIND:
-            raise FileFormatError(f"{Path(folder)} holds a {document.get('class')!r}, not {KIND}")
+            raise FileFormatError(f"{Path(folder)} contains a {document.get('class')!r}, not {KIND}")
         _check_backbone(document, options.get("backbone"), Path(folder))
         parts: dict[str, dict[str, NDArray[Any]]] = {"words": {}, "scaling": {}}
         for key, tensor in tensors.items():
@@ -250,12 +250,12 @@ def _check_backbone(document: Mapping[str, Any], network: nn.Module | None, fold
         return
     kept = document["backbone"]
     if kept is None and network is not None:
-        raise ValueError(f"{folder} was learnt with the backbone {settings.backbone!r}: leave the option backbone out")
+        raise ValueError(f"{folder} was trained with the backbone {settings.backbone!r}: leave out the option backbone")
     if kept is not None and network is None:
         name = kept["class"]
-        raise ValueError(f"{folder} was learnt with a backbone of one's own, {name}: give it again as backbone")
+        raise ValueError(f"{folder} was trained with a custom backbone, {name}: pass it as backbone")
     if kept is not None and network is not None and not is_portrayed(network, kept):
-        raise ValueError(f"{folder} was learnt with another backbone, {kept['class']}, than the one that is given")
+        raise ValueError(f"{folder} was trained with another backbone, {kept['class']}, than the one given")
 
 
 def _classes_to_json(classes: Classes) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def load_parts(
     """
     document, tensors = load_model(path)
     if document.get("class") != KIND:
-        raise FileFormatError(f"{path} holds a {document.get('class')!r}, not a {KIND}")
+        raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a {KIND}")
     with readable(path):
         return _load_parts(document, tensors, path, features, describing, options)
 
@@ -64,9 +64,9 @@ def _load_parts(
     elif FEATURES in parts:
         describer = Describer.from_state(*parts[FEATURES], path, **describing)
     else:
-        raise ValueError(f"{path} holds no features: give the folder that does as features")
+        raise ValueError(f"{path} contains no features: pass the folder that does as features")
     if tensors_digest(describer.tensors()) != document[LEARNT]:
-        raise FileFormatError(f"{features or path} holds other features than those that {path} was trained with")
+        raise FileFormatError(f"{features or path} contains other features than those that {path} was trained with")
     return describer, _load_stages([parts[part] for part in STAGES if part in parts], path, options)
 
 

@@ -69,7 +69,9 @@ class GraphLabeller(BaseEstimator):
             What the error calls the data.
         """
         if classes.names != self.class_names:
-            raise ValueError(f"{whose} has the classes {classes.names}, but the model knows {self.class_names}")
+            raise ValueError(
+                f"{whose} has the classes {classes.names}, but the model was trained on {self.class_names}"
+            )
 
     def label_graph(self, graph: Graph) -> NDArray[np.int64]:
         """Labels of the nodes of a described graph.

@@ -177,7 +177,7 @@ def to_samples(
         raise ValueError(f"dataset must be an ImageFolder or a sequence, got a path: use ImageFolder({dataset!r})")
     samples = [_to_sample(item, n) for n, item in enumerate(dataset)]
     if not samples:
-        raise ValueError("the dataset holds no image")
+        raise ValueError("the dataset contains no image")
     classes = getattr(samples[0], "classes", None)
     return samples, classes if isinstance(classes, Classes) else _name_labels(samples, names)
 
@@ -217,7 +217,7 @@ def _to_sample(item: object, n: int) -> LabelledImage:
     if isinstance(item, (tuple, list)) and len(item) == 2:
         return ArraySample(f"image {n}", *item)
     if not hasattr(item, "read_labels"):
-        got = f"{len(item)} things" if isinstance(item, (tuple, list)) else type(item).__name__
+        got = f"{len(item)} items" if isinstance(item, (tuple, list)) else type(item).__name__
         raise ValueError(f"item {n} of the dataset must be a pair (image, labels) or a sample, got {got}")
     return cast(LabelledImage, item)
 

@@ -136,7 +136,9 @@ class Segmenter(GraphLabeller):
             The fitted segmenter.
         """
         if isinstance(validation, str) and not isinstance(dataset, ImageFolder):
-            raise ValueError(f"validation={validation!r} names a split, but only an ImageFolder has any: pass images")
+            raise ValueError(
+                f"validation={validation!r} names a split, but only an ImageFolder has splits: pass images"
+            )
         samples, classes = to_samples(dataset, split, self.classes)
         describer = self.describer(classes)
         train = describer.learn(with_mirrored(samples) if self.mirror else samples)

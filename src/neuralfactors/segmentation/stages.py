@@ -43,7 +43,9 @@ def new_stages(
         model = clone(estimator)
     stages = [step for _, step in getattr(model, "steps", [("model", model)])]  # those of a Pipeline
     if len(stages) > 2 or not all(isinstance(stage, StructuredEstimator) for stage in stages):
-        raise ValueError(f"estimator must be one of neuralfactors, or a Pipeline of two of them, got {model!r}")
+        raise ValueError(
+            f"estimator must be one of the estimators of neuralfactors, or a Pipeline of two of them, got {model!r}"
+        )
     for stage in stages:
         _share(stage, common)
     return stages

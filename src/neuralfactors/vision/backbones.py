@@ -48,17 +48,21 @@ def timm_backbone(name: str, *, pretrained: bool = True) -> nn.Module:
     """The model `name` of timm behind the normalisation it was trained with; refused unless it gives feature maps."""
     timm = _import("timm", "timm")
     if not timm.is_model(name):
-        raise ValueError(f"backbone 'timm:{name}' is not a model of timm; timm.list_models() names them")
+        raise ValueError(f"backbone 'timm:{name}' is not a model of timm; timm.list_models() lists them")
     try:
         model = timm.create_model(name, pretrained=pretrained, features_only=True).eval()
         with torch.inference_mode():
             channels = [m.shape[1] for m in model(torch.zeros(1, 3, *PROBE))]
     except OSError as error:
-        raise ValueError(f"the weights of backbone 'timm:{name}' cannot be had: {error}") from error
+        raise ValueError(f"the weights of backbone 'timm:{name}' could not be loaded: {error}") from error
     except (AssertionError, RuntimeError) as error:
-        raise ValueError(f"backbone 'timm:{name}' gives no feature maps of pictures of any size: {error}") from error
+        raise ValueError(
+            f"backbone 'timm:{name}' does not return feature maps for images of any size: {error}"
+        ) from error
     if channels != model.feature_info.channels():
-        raise ValueError(f"backbone 'timm:{name}' gives no maps (N, C, H, W): choose a convolutional one")
+        raise ValueError(
+            f"backbone 'timm:{name}' does not return maps of shape (N, C, H, W): choose a convolutional network"
+        )
     trained_with = timm.data.resolve_model_data_config(model)
     return Normalised(model, trained_with["mean"], trained_with["std"]).eval()
 

@@ -176,7 +176,7 @@ class FeatureBuilder:
     def _fit(self, images: Sequence[ImageSource], keys: Sequence[str], room: int = 0) -> dict[int, Draft]:
         # Drafts of the images that words had to be learnt from, by their numbers, of `room` bytes together.
         if len(images) == 0:
-            raise ValueError("images must hold at least one image to learn words from, got none")
+            raise ValueError("images must contain at least one image to learn words from, got none")
         chosen = range(0, len(images), -(-len(images) // MAX_WORD_IMAGES))
         if self.cache is None:
             return self._learn(images, chosen, room)

@@ -75,6 +75,6 @@ class Cache:
             # Not forced to the disk, which takes longer than many an entry: what a power cut leaves has another digest.
             write_atomically(path, hashlib.blake2b(body, digest_size=DIGEST_SIZE).digest() + body, durable=False)
         except OSError as error:
-            logger.warning("cannot write %s (%s); it will be computed again when needed", path, error.strerror)
+            logger.warning("could not write %s (%s); it will be computed again when needed", path, error.strerror)
             return False
         return True

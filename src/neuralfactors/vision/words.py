@@ -21,7 +21,7 @@ def learn_words(points: NDArray[np.float32], n_words: int, random_state: int = 0
     Where there are fewer distinct points than words, the last words repeat the first and are never anyone's nearest.
     """
     if len(points) == 0:
-        raise ValueError("points must hold at least one descriptor to learn words from, got none")
+        raise ValueError("points must contain at least one descriptor to learn words from, got none")
     distinct: dict[bytes, NDArray[np.float32]] = {}
     for point in points:
         distinct[point.tobytes()] = point

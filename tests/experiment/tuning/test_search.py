@@ -61,7 +61,7 @@ def test_trial_that_fails_is_told_and_does_not_end_the_search(config, tmp_path):
     spoilt = RunConfig(
         config.data, ("unary",), features=config.features, parameters={"unary": {"class_weight": [1.0, 2.0]}}
     )
-    with pytest.raises(ValueError, match="no trial has succeeded; the first one says: class_weight"):
+    with pytest.raises(ValueError, match="every trial failed; the error of the first: class_weight"):
         tune(spoilt, Search(3, ("C",)), tmp_path / "run", Means(tmp_path / "cache"))
     trials = trials_in(tmp_path / "run")
     assert all("class_weight" in trial.error for trial in trials.values())

@@ -34,4 +34,4 @@ def test_a_small_archive_that_unpacks_to_any_size(tmp_path, monkeypatch):
             file.write(b"1 " * 2**19)
     path.write_bytes(packed.getvalue())
     assert path.stat().st_size < 2**17
-    assert refusal("uai", path) == "{} holds more than 0.0625 GiB of text, the most that is read"
+    assert refusal("uai", path) == "{} contains more than 0.0625 GiB of text, which is the limit"

@@ -22,7 +22,9 @@ ORDER = "the number of variables in a scope must be a whole number from 0 to 3, 
 NODE = "a variable of a scope must be a whole number from 0 to 2, got "
 SIZE = "a number of labels must be a whole number from 1 to 2**53, got "
 TOO_LARGE = " labels for every node, more than the 4 GiB that are allowed"
-KEYWORD = " is not a whole number; cost functions must be lists of tuples, those given by a keyword cannot be read"
+KEYWORD = (
+    " is not a whole number; only cost functions given as lists of tuples can be read, not those given by a keyword"
+)
 SHARED = "{}, line 5: the default cost and the numbers of labels must be those of the shared cost function"
 WIDE = " ".join(map(str, range(99)))  # a scope
 
@@ -30,7 +32,7 @@ WIDE = " ".join(map(str, range(99)))  # a scope
 UAI_DAMAGES = [
     ("", "{} is empty"),
     (" \n\n", "{} is empty"),
-    ("c nothing\n", "{} is empty but for comments"),
+    ("c nothing\n", "{} contains nothing but comments"),
     ("\n\nLOGIC\n3", "{}, line 3: the first word must be MARKOV or BAYES, got 'LOGIC'"),
     ("MÄRKOV 1 2 0", "{} is not a text file"),
     (("2 3 2", "2 3 2\0"), "{} is not a text file"),
@@ -50,7 +52,7 @@ UAI_DAMAGES = [
     (("1 0\n", "4 0\n"), "{}, line 5: " + ORDER + "'4'"),
     (("2 1 2\n", "2 1 3\n"), "{}, line 6: " + NODE + "'3'"),
     (("2 1 2\n", "2 1 0.5\n"), "{}, line 6: " + NODE + "'0.5'"),
-    (("3 0 1 2", "3 0 2 0"), "{}, line 7: the scope [0, 2, 0] has a variable twice"),
+    (("3 0 1 2", "3 0 2 0"), "{}, line 7: the scope [0, 2, 0] contains a variable twice"),
     ("MARKOV 2 2 2 1 2 0", EARLY + "a scope (expected 3, got 2)"),
     (("\n6\n", "\n5\n"), "{}, line 11: the table of factor 1 must have 6 entries, got '5'"),
     (
@@ -65,7 +67,7 @@ UAI_DAMAGES = [
     ((" 0.5\n", " 0.5\n17 18\n"), "{}, line 17: the file should end after the last table, but '17' follows"),
     ("MARKOV 1 999999999999999 0", "{} needs 7.45e+06 GiB as arrays of 999999999999999" + TOO_LARGE),
     (f"MARKOV 21 {'1 ' * 20} 9 1 20 {WIDE[:49]} 1 0.5", "{} needs 9.06e+10 GiB as arrays of 9" + TOO_LARGE),
-    (f"MARKOV 99 {'1 ' * 99} 1 99 {WIDE} 1 0.5", "{} has a factor over 99 variables, but 30 are the most"),
+    (f"MARKOV 99 {'1 ' * 99} 1 99 {WIDE} 1 0.5", "{} has a factor over 99 variables, but the limit is 30"),
 ]
 WCSP_DAMAGES = [
     ("", "{} is empty"),
@@ -77,11 +79,11 @@ WCSP_DAMAGES = [
     (("2 3 2\n", "2 -3 2\n"), "{}, line 2: " + SIZE + "'-3'"),
     (("2 1 2 0 2", "4 1 2 0 2"), "{}, line 5: " + ORDER + "'4'"),
     (("2 1 2 0 2", "2 1 3 0 2"), "{}, line 5: " + NODE + "'3'"),
-    (("2 1 2 0 2", "2 1 1 0 2"), "{}, line 5: the scope [1, 1] has a variable twice"),
+    (("2 1 2 0 2", "2 1 1 0 2"), "{}, line 5: the scope [1, 1] contains a variable twice"),
     (("2 1 2 0 2", "2 1 2 0 -1"), "{}, line 5: there is no shared cost function 1 above"),
     (("2 1 2 0 2", "2 1 2 -2 2"), "{}, line 5: costs must not be negative, got '-2'"),
-    (("0 0 4", "0 2 4"), "{}, line 6: the label '2' is not one of its variable's"),
-    (("0 0 4", "-1 0 4"), "{}, line 6: the label '-1' is not one of its variable's"),
+    (("0 0 4", "0 2 4"), "{}, line 6: the label '2' is not a label of its variable"),
+    (("0 0 4", "-1 0 4"), "{}, line 6: the label '-1' is not a label of its variable"),
     (("0 0 4", "0 0 -4"), "{}, line 6: costs must not be negative, got '-4'"),
     (("0 0 4", "0 0 4.5"), "{}, line 6: '4.5'" + KEYWORD),
     (("3 0 1 2 1 1\n1 2 1 99", "3 0 1 2 -1 salldiff var 1"), "{}, line 8: 'salldiff'" + KEYWORD),

@@ -23,8 +23,8 @@ def test_evidence_may_be_none(write, text):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("2\n1 1 0\n0\n", "e must hold one sample of evidence, but seems to hold 2"),
-        ("3\n0\n1 0 1\n0\n", "e must hold one sample of evidence, but seems to hold 3"),
+        ("2\n1 1 0\n0\n", "e must contain one sample of evidence, but seems to contain 2"),
+        ("3\n0\n1 0 1\n0\n", "e must contain one sample of evidence, but seems to contain 3"),
         ("1 3 0", "e, line 1: an observed variable must be a whole number from 0 to 2, got '3'"),
         ("1 1 3", "e, line 1: variable 1 has the labels 0 to 2, but 3 was observed"),
         ("2 0 0\n0 0", "e, line 2: variable 0 was observed twice"),

@@ -78,7 +78,7 @@ def test_values_far_apart_have_a_logarithmic_axis():
     far, near = (
         [Epoch(k + 1, objective=value) for k, value in enumerate(v)] for v in ((1e4, 1e2, 1.0), (3.0, 2.0, 1.0))
     )
-    for history, told in ((far, "epoch, logarithmic height"), (near, "epoch")):
+    for history, told in ((far, "epoch (vertical axis logarithmic)"), (near, "epoch")):
         figure = panel([row_of(history)], "objective")
         assert told in texts(figure)
         _, middle, _ = (y for _, y in curves(figure)[0])

@@ -100,7 +100,7 @@ def best_trial(trials: Iterable[Trial]) -> Trial:
     made = list(trials)
     scored = {trial.number: trial.score for trial in made if trial.score is not None}
     if not scored:
-        raise ValueError(f"no trial has succeeded; the first one says: {made[0].error}")
+        raise ValueError(f"every trial failed; the error of the first: {made[0].error}")
     best = max(scored, key=lambda number: (scored[number], -number))
     return next(trial for trial in made if trial.number == best)
 

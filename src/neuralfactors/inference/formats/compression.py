@@ -62,5 +62,5 @@ def _read(file: IO[bytes], path: Path) -> bytes:
         chunks.append(chunk)
         size += len(chunk)
         if size > MAX_BYTES:
-            raise FileFormatError(f"{path} holds more than {MAX_BYTES / 2**30:g} GiB of text, the most that is read")
+            raise FileFormatError(f"{path} contains more than {MAX_BYTES / 2**30:g} GiB of text, which is the limit")
     return b"".join(chunks)

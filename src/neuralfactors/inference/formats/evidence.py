@@ -40,7 +40,7 @@ def _skip_number_of_samples(numbers: Numbers, text: bytes) -> None:
     """
     values = numbers.values.tolist()
     if _holds_samples(values[0], [line.split() for line in text.splitlines() if line.strip()]):
-        raise FileFormatError(f"{numbers.path} must hold one sample of evidence, but seems to hold {values[0]}")
+        raise FileFormatError(f"{numbers.path} must contain one sample of evidence, but seems to contain {values[0]}")
     if values[0] == 1 and len(values) % 2 == 0:
         numbers.position = 1
 

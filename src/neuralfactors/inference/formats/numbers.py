@@ -132,7 +132,7 @@ class Numbers:
     def _misspelt(self, kind: str, hint: str) -> FileFormatError:
         bad = re.search(rb"(?<!\S)(?!(?:%b)(?!\S))\S+" % _PATTERNS[kind], self._text)
         if bad is None:
-            return FileFormatError(f"{self.path} holds something other than numbers")
+            return FileFormatError(f"{self.path} contains something other than numbers")
         return self._error_at(f"{_shown(bad.group())} is not {_NAMES[kind]}{hint}", bad.start())
 
 

@@ -41,7 +41,7 @@ def check_size(path: Path, sizes: NDArray[np.int64], scopes: Iterable[Scopes]) -
     entries = float(len(sizes)) * n_labels
     for group in scopes:
         if group.order > MAX_ORDER:
-            raise FileFormatError(f"{path} has a factor over {group.order} variables, but {MAX_ORDER} are the most")
+            raise FileFormatError(f"{path} has a factor over {group.order} variables, but the limit is {MAX_ORDER}")
         entries += len(group.members) * float(n_labels) ** group.order
     if 8 * entries > MAX_BYTES:
         raise FileFormatError(

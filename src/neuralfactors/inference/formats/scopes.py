@@ -31,6 +31,6 @@ def read_scopes(numbers: Numbers, starts: NDArray[np.int64], orders: NDArray[np.
         repeated = np.flatnonzero((np.diff(np.sort(nodes, axis=1), axis=1) == 0).any(axis=1))
         if len(repeated):
             k = repeated[0]
-            raise numbers.error(f"the scope {nodes[k].tolist()} has a variable twice", int(places[k, 0]))
+            raise numbers.error(f"the scope {nodes[k].tolist()} contains a variable twice", int(places[k, 0]))
         found.append(Scopes(members, nodes))
     return found

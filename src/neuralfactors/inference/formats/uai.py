@@ -79,7 +79,7 @@ def _body(path: Path) -> bytes:
     if text.startswith(b"c") or b"\nc" in text:
         text = _COMMENT.sub(b"", text)
     if not text or text.isspace():
-        raise FileFormatError(f"{path} is empty but for comments")
+        raise FileFormatError(f"{path} contains nothing but comments")
     word, body = split_first_word(text)
     if word not in ("MARKOV", "BAYES"):
         line = text.count(b"\n", 0, text.index(word.encode())) + 1

@@ -13,7 +13,7 @@ from neuralfactors.inference.formats.numbers import Numbers, split_first_word
 from neuralfactors.inference.formats.problem import MapProblem, assemble, check_size
 from neuralfactors.inference.formats.scopes import Scopes, read_scopes
 
-_HINT = "; cost functions must be lists of tuples, those given by a keyword cannot be read"
+_HINT = "; only cost functions given as lists of tuples can be read, not those given by a keyword"
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ def _labels(numbers: Numbers, places: NDArray[np.int64], sizes: NDArray[np.int64
     wrong = (labels < 0) | (labels >= sizes)
     if wrong.any():
         place = int(columns[wrong].min())
-        raise numbers.error(f"the label {numbers.word(place)} is not one of its variable's", place)
+        raise numbers.error(f"the label {numbers.word(place)} is not a label of its variable", place)
     return labels
 
 

@@ -103,11 +103,11 @@ def seconds_by_part(rows: Sequence[RowResults]) -> tuple[Markup | None, list[str
             drawn.append(svg.tag("g", svg.tag("title", f"{name}, {part}: {svg.short(seconds)} s"), piece))
             reached += seconds
         drawn.append(svg.text(x(reached) + 6, y + 15.5, f"{svg.short(reached)} s", "value small"))
-    return svg.picture(WIDTH, height, "Mean seconds of an epoch by part", drawn), parts
+    return svg.picture(WIDTH, height, "Mean seconds per epoch, by part", drawn), parts
 
 
 def mean_seconds(row: RowResults) -> dict[str, float]:
-    """Mean seconds of an epoch by part, from the history of a row."""
+    """Mean seconds per epoch, by part, from the history of a row."""
     total: dict[str, float] = {}
     for epoch in row.history:
         for part, seconds in epoch.seconds.items():

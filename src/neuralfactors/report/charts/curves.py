@@ -35,7 +35,7 @@ QUANTITIES = (
         "gap", "Inference gap", "how far the hinge may be too low because inference is approximate", from_zero=True
     ),
     Quantity(
-        "accuracy", "Validation accuracy", "share of the regions of validation images that are right, in percent",
+        "accuracy", "Validation accuracy", "percentage of the regions of validation images that are right",
         percent=True,
     ),
 )  # fmt: skip
@@ -101,7 +101,7 @@ def _figure(all_series: list[Series], quantity: Quantity) -> Markup | None:
     drawn += [svg.text(LEFT - 6, y(stop) + 4, svg.short(stop), "tick", "end") for stop in stops]
     epochs = [stop for stop in svg.ticks(0, last, 4) if stop <= last * 1.02]
     drawn += [svg.text(x(stop), BOTTOM + 16, f"{stop:g}", "tick", "middle") for stop in epochs]
-    told = "epoch, logarithmic height" if height.logarithmic else "epoch"
+    told = "epoch (vertical axis logarithmic)" if height.logarithmic else "epoch"
     drawn.append(svg.text(right, BOTTOM + 30, told, "tick", "end"))
     places = svg.spread([y(series.values[-1]) for series in all_series], 13.0, TOP + 4, BOTTOM)
     drawn += [_draw(series, x, y, right, place) for series, place in zip(all_series, places, strict=True)]
