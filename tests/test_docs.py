@@ -4,6 +4,7 @@ import dataclasses
 import doctest
 import importlib
 import importlib.util
+import operator
 import pkgutil
 import re
 from pathlib import Path
@@ -35,6 +36,18 @@ def test_pages(page):
 def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8"))
     assert [target for target in targets if not (ROOT / page).parent.joinpath(target).exists()] == []
+
+
+def test_contributing_names_files_and_functions_that_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    text = text[text.index("### One image's way") : text.index("## Builds")]
+    paths = re.findall(r"`([\w/]+/[\w/]*(?:\.\w+)?|\w+\.py)`", text)
+    assert len(paths) > 40
+    assert [
+        path for path in paths if not any((ROOT / room / path).exists() for room in (".", "src/neuralfactors"))
+    ] == []
+    for path, name in re.findall(r"`([\w/]+)\.py` `([\w.]+)`", text):
+        operator.attrgetter(name)(importlib.import_module(f"neuralfactors.{path.replace('/', '.')}"))
 
 
 def find(path):

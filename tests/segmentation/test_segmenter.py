@@ -323,7 +323,7 @@ def test_refusals(scenes, tmp_path):
         Segmenter(classes=("a", "b")).fit(scenes[:1])
     with pytest.raises(ValueError, match=r"label map of image 0 is 10 × 48, but the image is 64 × 48"):
         Segmenter(SETTINGS).fit([(image, labels[:, :10])])
-    with pytest.raises(ValueError, match="validation='val' names a split, but only an ImageFolder has any"):
+    with pytest.raises(ValueError, match="validation='val' names a split, but only an ImageFolder has splits"):
         Segmenter(SETTINGS).fit(scenes[:2], validation="val")
     with pytest.raises(ValueError, match="the dataset contains no image"):
         Segmenter(classes=("a",)).fit([])
