@@ -120,7 +120,7 @@ class FactorModel(nn.Module):
 
     @property
     def rowwise(self) -> bool:
-        """Whether rows are known not to meet, nor chance to divide them: some may then be computed without the others.
+        """Whether each row is computed independently and deterministically, so some can be computed without others.
 
         A module of unknown type may do anything in its `forward`, so that only torch's own layers are trusted.
         """

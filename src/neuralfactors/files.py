@@ -1,4 +1,4 @@
-"""Files that are there as a whole or not at all, and JSON that carries its own digest.
+"""Files that are written completely or not at all, and JSON that carries its own digest.
 
 Models, checkpoints, records of runs, caches and predictions are written by `write_atomically`: a kill at any moment
 leaves the old file or the new one. JSON is read back with its digest; what was altered raises `FileFormatError`, which
@@ -23,14 +23,14 @@ class FileFormatError(ValueError):
 
 
 def check_regular(path: Path) -> Path:
-    """`path`, refused where it is a pipe or a device, or a link to one, which may have no end."""
+    """`path`, refused if it is a pipe or a device, or a link to one, which may never end."""
     if path.exists() and not path.is_file():
         raise FileFormatError(f"{path} must be a regular file")
     return path
 
 
 def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file so that it is there as a whole or not at all.
+    """Write a file completely or not at all.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
 
 
 def file_digest(path: Path) -> str:
-    """Digest of what the file `path` holds."""
+    """Digest of the contents of the file `path`."""
     with check_regular(path).open("rb") as file:
         return hashlib.file_digest(file, "blake2b").hexdigest()
 
@@ -80,7 +80,7 @@ def unsealed(body: Any, name: object) -> dict[str, Any]:
 
 
 def parse_json(data: bytes, name: object) -> Any:
-    """The JSON in `data`, which was read from a file called `name`; FileFormatError where it is none."""
+    """The JSON in `data`, which was read from a file called `name`; FileFormatError if it is not JSON."""
     try:
         return json.loads(data)
     except (ValueError, RecursionError) as error:

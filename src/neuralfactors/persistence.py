@@ -31,7 +31,7 @@ DOCUMENT = "model.json"
 
 
 def save_model(folder: str | os.PathLike[str], document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
-    """Write a model into `folder`, made if need be; one that is there already is replaced in one step.
+    """Write a model into `folder`, created if needed; an existing model is replaced in one step.
 
     Parameters
     ----------

@@ -162,8 +162,8 @@ def test_compare_says_what_it_evaluates_on(call, cache, copied_scenes, tmp_path)
     options = ("--regions", "30", "--epochs", "1", "--jobs", "1", "--variants", "unary", "--cache", cache)
     result = call("compare", copied_scenes, "--out", tmp_path / "run", *options)
     assert result.code == 0, result.err
-    assert "There is no split test: rows are evaluated on val" in result.err
-    assert "Accuracies are of 3 images, the split val." in result.out
+    assert "There is no split test, so rows are evaluated on val" in result.err
+    assert "Accuracies are for 3 images of the split val." in result.out
 
 
 def test_compare_refuses_images_that_leave_nothing_to_evaluate(call, copied_scenes, tmp_path):

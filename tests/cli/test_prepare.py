@@ -40,5 +40,7 @@ def test_images_without_labels_are_told(call, copied_scenes, cache):
 
 def test_disk_full_while_preparing(call, scenes, tmp_path):
     options = ("prepare", scenes, "--regions", "30", "--jobs", "1", "--quiet", "--cache", tmp_path / "cache")
-    refused(call(*options, max_bytes=9_000), "13 cache entries could not be written", tmp_path / "cache", "make room")
+    refused(
+        call(*options, max_bytes=9_000), "13 cache entries could not be written", tmp_path / "cache", "free some space"
+    )
     assert call(*options).code == 0

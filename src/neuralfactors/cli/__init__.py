@@ -1,4 +1,4 @@
-"""The command line: a file a command. What takes long to import is imported when a command runs."""
+"""The command line: one file per command. Slow imports wait until a command runs."""
 
 from __future__ import annotations
 

@@ -44,8 +44,8 @@ def compare(
 ) -> None:
     """Train the rows of the paper's table with several seeds, and show them beside the paper's figures.
 
-    Each seed is a run of its own, RUN/seed-K. Interrupted, it goes on with 'resume RUN' or the same command; only the
-    variant CP starts again from its beginning.
+    Each seed is a run of its own, RUN/seed-K. To continue an interrupted comparison, call 'resume RUN' or repeat the
+    command; only the variant CP starts again from its beginning.
     """
     from neuralfactors import experiment
 

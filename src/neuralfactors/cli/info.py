@@ -1,4 +1,4 @@
-"""The command that says what a run is: info."""
+"""The command that describes a run: info."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neuralfactors.runs.documents import encode
 
 @command("info", "neuralfactors info runs/photos --json")
 def info(run: options.Run, as_json: options.AsJson = False) -> None:
-    """Say what a run is: its data, classes, features, and how far its variants are."""
+    """Show a run's data, classes, features and progress."""
     folder = RunFolder(run)
     record = folder.run()
     if as_json:
@@ -37,7 +37,7 @@ def info(run: options.Run, as_json: options.AsJson = False) -> None:
 
 
 def _details(folder: RunFolder, run: Run) -> dict[str, object]:
-    """What JSON tells of the inside of a run: the trials of a search, or the rows."""
+    """The details of a run for JSON: the trials of a search, or the rows."""
     if run.search:
         return {"trials": encode(folder.trials.read())}
     if run.seeds:

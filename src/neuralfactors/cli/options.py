@@ -121,13 +121,13 @@ def means(cache: Path | None, jobs: int | None, dask: str | None) -> Means:
 
 
 def command_line() -> str:
-    """The command that is running, as it could be typed."""
+    """The running command, as a user would type it."""
     return shlex.join(["neuralfactors", *sys.argv[1:]])
 
 
 @contextmanager
 def resumable(run: Path) -> Iterator[None]:
-    """Where the work inside is interrupted, say how to go on with `run`."""
+    """If the work inside is interrupted, say how to resume `run`."""
     try:
         yield
     except KeyboardInterrupt:

@@ -30,7 +30,7 @@ def predict(
     confidence: Annotated[bool, typer.Option(help="Also write the confidence as a grey picture.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Label pictures: NAME.png holds class indices in class colours, NAME.overlay.jpg shows them on the picture."""
+    """Label pictures: NAME.png has class indices in class colours, NAME.overlay.jpg shows them on the picture."""
     paths = _pictures(images)
     _refuse_overwriting(paths, out)
     folder = RunFolder(run)

@@ -1,4 +1,4 @@
-"""The command that computes features ahead: prepare."""
+"""The command that computes features in advance: prepare."""
 
 from __future__ import annotations
 

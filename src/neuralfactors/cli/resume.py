@@ -1,4 +1,4 @@
-"""The command that goes on with a run: resume."""
+"""The command that continues a run: resume."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def resume(
     jobs: options.Jobs = None,
     dask: options.Dask = None,
 ) -> None:
-    """Go on with a run that was interrupted; a finished one is left as it is."""
+    """Continue an interrupted run; a finished run does not change."""
     from neuralfactors import experiment
 
     with options.resumable(run):

@@ -51,7 +51,7 @@ def solve(
     ] = None,
     as_json: Annotated[bool, Option("Print the result as JSON.", ("--json",))] = False,
 ) -> None:
-    """Find the best labelling of a problem in a file, UAI or WCSP, with a bound on what any labelling scores.
+    """Find the best labelling of a problem in a UAI or WCSP file, with a bound on the score of any labelling.
 
     Scores are logarithms of the product of UAI tables, or WCSP costs with the sign changed: higher is better.
     """
@@ -77,7 +77,7 @@ def solve(
 
 
 def _check_out(out: Path | None, *inputs: Path | None) -> None:
-    """Refuse before the work what could not be written after it."""
+    """Refuse an output that could not be written, before the work begins."""
     if out is None:
         return
     if not out.resolve().parent.is_dir():
@@ -90,7 +90,7 @@ def _check_out(out: Path | None, *inputs: Path | None) -> None:
 
 
 def _read(file: Path, evidence: Path | None) -> MapProblem:
-    """The problem in `file`, whose name tells the format."""
+    """The problem in `file`, whose suffix tells the format."""
     from neuralfactors.inference import read_uai, read_wcsp
     from neuralfactors.inference.formats.compression import COMPRESSED
 
@@ -106,7 +106,7 @@ def _read(file: Path, evidence: Path | None) -> MapProblem:
 
 @contextmanager
 def _progress_line() -> Iterator[Callable[[float, float, float], None] | None]:
-    """A function that shows score and bound on one line of the terminal, or None where nobody would see it."""
+    """A function that shows score and bound on one line of the terminal, or None if nobody would see it."""
     if not (progress() and sys.stderr.isatty()):
         yield None
         return

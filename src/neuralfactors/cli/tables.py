@@ -51,7 +51,7 @@ def _cell(value: object) -> str:
 
 @dataclass(frozen=True)
 class RowProgress:
-    """How far a variant of a run is, and what it has reached."""
+    """Progress and metrics of a variant of a run."""
 
     variant: str
     row: Row | None
@@ -60,7 +60,7 @@ class RowProgress:
 
 
 def row_progress(folder: RowFolder) -> RowProgress:
-    """How far the variant in `folder` is."""
+    """Progress of the variant in `folder`."""
     return RowProgress(folder.variant, folder.checked_row(), len(folder.history.read()), folder.metrics.read())
 
 
@@ -76,7 +76,7 @@ def show_rows(folder: RunFolder) -> None:
 
 
 def show_results(run: Path) -> None:
-    """Print what came out: the variants of a run, those of a comparison beside the paper's, the trials of a search."""
+    """Print the results: the variants of a run, those of a comparison beside the paper's, the trials of a search."""
     folder = RunFolder(run)
     record = folder.run()
     if record.search:

@@ -1,4 +1,4 @@
-"""What a command says, where and how loudly; errors in one sentence, exit codes."""
+"""Messages of a command: where they go and how loudly; errors in one sentence, exit codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EXPECTED = (ValueError, OSError, ImportError, MemoryError, RuntimeError)
 
 
 class Interrupted(Exception):  # noqa: N818 - it is not an error
-    """Ctrl-C during a run: the message says how to go on."""
+    """Ctrl-C during a run: the message says how to continue."""
 
 
 def echo(text: str = "", *, end: str = "\n", err: bool = False) -> None:
@@ -56,7 +56,7 @@ def sentence(error: BaseException) -> str:
 
 
 def set_loudness(*, quiet: bool, verbose: bool) -> None:
-    """Send log messages to the error stream, which leaves the other one to data: errors, news, or every detail."""
+    """Send log messages to the error stream, so that the output stream has only data: errors, news, or every detail."""
     logging.basicConfig(format="%(message)s", stream=sys.stderr)
     logging.getLogger("neuralfactors").setLevel(logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO)
     if not verbose:
@@ -64,10 +64,10 @@ def set_loudness(*, quiet: bool, verbose: bool) -> None:
 
 
 def tell(text: str) -> None:
-    """Say `text`, unless asked to be quiet."""
+    """Print `text` unless the command is quiet."""
     logger.info("%s", text)
 
 
 def progress() -> int:
-    """1 where progress bars are welcome, else 0."""
+    """1 if progress bars should be shown, else 0."""
     return int(logger.isEnabledFor(logging.INFO))

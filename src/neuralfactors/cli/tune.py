@@ -60,10 +60,10 @@ def tune(
 ) -> None:
     """Choose the settings of a variant on validation images; writes TUNED/settings.json for 'train' and 'compare'.
 
-    Searched are C and the learning rate, of unary and interaction factors apart, the balance of classes, and t0 and
-    momentum where the training has them; first coarsely around the present settings, then finely around the best. The
-    best has the highest mean of pixel and class-mean accuracy. Test images play no part. Interrupted, the search goes
-    on with 'resume TUNED' or the same command.
+    The search covers C and the learning rate, separately for unary and interaction factors, the balance of classes,
+    and t0 and momentum if the training uses them: first coarsely around the present settings, then finely around the
+    best. The best has the highest mean of pixel and class-mean accuracy. Test images are not used. To continue an
+    interrupted search, call 'resume TUNED' or repeat the command.
     """
     from neuralfactors import experiment
 

@@ -1,4 +1,4 @@
-"""Folders in, pictures and labels out; and synthetic scenes, chains and grids. Knows no vision.
+"""Folders in, pictures and labels out; and synthetic scenes, chains and grids. Does not import vision.
 
 - `ImageFolder` reads a labelled image set by split; `convert_*` make such folders of published sets.
 - `make_scenes`, `write_scenes`: pictures in which only context tells classes apart.

@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Sample:
-    """A picture and its label map, on disk until they are asked for.
+    """A picture and its label map, on disk until they are read.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Sample:
         return read_labels(self.label_path, self.classes)
 
     def read(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        """Picture and labels, refused unless they are of one size.
+        """Picture and labels, refused unless they have the same size.
 
         Returns
         -------
@@ -96,7 +96,7 @@ class ImageFolder:
     void : collection of str, default=()
         Names of classes whose pixels count as void, beside those called void, ignore, unlabelled or unlabeled.
     drop : collection of str, default=()
-        The same, for classes that mean something but shall not be learnt.
+        The same, for classes that mean something but shall not be learned.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the random split into train, val and test (60, 20 and 20 %) where there is no ``splits/``; see
         `random_split` for what an image more or less changes.

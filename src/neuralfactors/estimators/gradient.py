@@ -239,7 +239,7 @@ class GradientEstimator(StructuredEstimator):
         return None if weight is None else weight.to(reference.device, reference.dtype)
 
     def _pretrain(self, samples: Samples, settings: Settings, weight: Tensor | None) -> None:
-        """Let the unary factor learn alone. It is short, and the same each time: an interrupted one begins anew."""
+        """Let the unary factor learn alone. It is short, and the same each time: if interrupted, it starts again."""
         if isinstance(self.model_, BatchModel):
             raise ValueError("pretrain must be 0 with a BatchModel, which has no unary factor to train alone")
         alone, n_epochs = FactorModel(self.model_.unary, None, self.n_labels_), settings.trainer.pretrain

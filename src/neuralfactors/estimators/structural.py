@@ -24,7 +24,7 @@ class StructuralSVM(JointEstimator):
     ----------
     unary : sequence of int, Network or nn.Module, default=(256,)
         The factor of nodes: units of its hidden layers; or a `Network`, which also has activation, dropout and bias; or
-        a module of one's own, of which a copy is trained. A `BatchModel` stands for both factors: its module, such as a
+        a custom module, of which a copy is trained. A `BatchModel` stands for both factors: its module, such as a
         graph network, makes the potentials of whole batches.
     interaction : sequence of int, Network or nn.Module, default=(512,)
         That of edges, where a `Network` may be symmetric. Like `interaction_C` and the interaction's learning rate, it

@@ -14,7 +14,7 @@ Labelled = tuple[Sequence[Graph], Sequence[ArrayLike]]
 
 
 def hold_out(X: Sequence[Graph], Y: Sequence[ArrayLike], fraction: float, seed: int) -> tuple[Labelled, Labelled]:
-    """What is left to learn from, and the share `fraction` to judge by."""
+    """The graphs to learn from, and the share `fraction` to validate on."""
     n_held = round(fraction * len(X))
     if not 0 < n_held < len(X):
         raise ValueError(

@@ -64,7 +64,7 @@ def compare(
     folder = RunFolder(Path(out))
     if not folder.is_begun:
         check_config(config)
-        open_data(config)  # refuses what cannot be learnt from before anything is written
+        open_data(config)  # refuses what cannot be learned from before anything is written
     with alone_in(folder.path):
         begun = folder.is_begun  # perhaps only now, by another process
         run = _begun(folder, config, seeds) if begun else describe_run(config, data, command, seeds=seeds)
@@ -81,7 +81,7 @@ def _begun(folder: RunFolder, config: RunConfig, seeds: tuple[int, ...]) -> Run:
 
 
 def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
-    """The folder of a run, a comparison or a search for settings, after what was left to do in it is done."""
+    """The folder of a run, a comparison or a search for settings, after the remaining work is done."""
     folder, means = RunFolder(Path(path)), means or Means()
     run = usable_run(folder)
     if run.search:

@@ -29,7 +29,7 @@ USUAL = ("val", "test")  # splits that a set may do without
 
 @dataclass(frozen=True)
 class Means:
-    """How to compute, which does not change what comes out: cache, processes, progress bars."""
+    """How to compute, without any effect on the results: cache, processes, progress bars."""
 
     cache: str | os.PathLike[str] | None = None
     n_jobs: int | None = None  # None: one, or one per core where there are many images
@@ -58,7 +58,7 @@ class Prepared:
 
 
 def open_data(config: RunConfig) -> ImageFolder:
-    """The images of a run; all label maps are looked at, so that a bad one is told before hours of work."""
+    """The images of a run; all label maps are checked, so that a bad one is reported before hours of work."""
     data = open_folder(config)
     for split in dict.fromkeys(filter(None, used_splits(config, data).values())):
         for sample in data[split]:
@@ -104,7 +104,7 @@ def data_digest(config: RunConfig, data: ImageFolder) -> str:
 
 
 def refuse_changed(run: Run, data: ImageFolder) -> None:
-    """Refuse to go on with `run` where its images or classes are no longer those it began with."""
+    """Refuse to resume `run` if its images or classes have changed since it began."""
     if run.data_digest not in (None, data_digest(run.settings, data)):
         raise ValueError(
             f"the images, splits or classes in {data.root} have changed since the run began: start a new one elsewhere"
@@ -140,7 +140,7 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
 
 
 def told_images(config: RunConfig, data: ImageFolder, prepared: Prepared) -> str:
-    """A sentence about the images of a run, and about classes that nothing can be learnt of."""
+    """A sentence about the images of a run, and about classes without training regions."""
     parts = [f"{len(prepared.train.X) // config.copies} for training"]
     for use, graphs in (("for validation", prepared.val), ("for evaluation", prepared.test)):
         parts += [] if graphs is None else [f"{len(graphs.X)} {use}{_told_shared(graphs, prepared.train)}"]
@@ -164,10 +164,10 @@ def fill_cache(config: RunConfig, means: Means) -> int:
             pass
     data = open_data(config)
     describer = Describer(feature_settings(config), data.classes, **means.builder_options(len(data)))
-    learnt = training_samples(config, data)
-    describer.learn(with_mirrored(learnt) if config.mirror else learnt)
+    learned = training_samples(config, data)
+    describer.learn(with_mirrored(learned) if config.mirror else learned)
     samples = {sample.name: sample for split in data.splits for sample in data[split]}
-    others = [image_source(sample) for name, sample in samples.items() if name not in {each.name for each in learnt}]
+    others = [image_source(sample) for name, sample in samples.items() if name not in {each.name for each in learned}]
     describer.builder.transform_many(others)
     if describer.builder.n_unkept:
         failed = f"{describer.builder.n_unkept} cache entries could not be written to {means.cache}"
@@ -176,7 +176,7 @@ def fill_cache(config: RunConfig, means: Means) -> int:
 
 
 def feature_settings(config: RunConfig) -> FeatureSettings:
-    """The features of a run, whose words are learnt with its seed."""
+    """The features of a run, whose words are learned with its seed."""
     return FeatureSettings(**{"random_state": config.seed, **config.features})
 
 
@@ -191,7 +191,7 @@ def drawn(n_items: int, n_drawn: int, seed: int) -> list[int]:
 
 
 class Part(Sequence[Any]):
-    """Items of a sequence by their numbers; they are not made before they are asked for."""
+    """Items of a sequence by their numbers; they are made on demand."""
 
     def __init__(self, items: Sequence[Any], numbers: Sequence[int]) -> None:
         self._items, self._numbers = items, numbers

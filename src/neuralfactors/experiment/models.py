@@ -55,13 +55,13 @@ def named_stages(model: StructuredEstimator | Pipeline) -> list[tuple[str, Struc
 
 
 def check_settings(config: RunConfig) -> None:
-    """Refuse features and parameters that nothing knows."""
+    """Refuse unknown features and parameters."""
     feature_settings(config)
     check_parameters(config.parameters)
 
 
 def usable_run(folder: RunFolder) -> Run:
-    """The run in `folder`, refused where its settings name what nothing knows: the file may be a stranger's."""
+    """The run in `folder`, refused if its settings name anything unknown: the file may come from elsewhere."""
     run = folder.run()
     try:
         check_settings(run.settings)

@@ -26,7 +26,7 @@ from neuralfactors.segmentation import Describer, Evaluation, LabelledGraphs, Se
 
 
 def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbose: int = 0) -> None:
-    """Train a variant into its folder; where a former attempt was interrupted, it goes on from the last epoch."""
+    """Train a variant into its folder; an interrupted attempt continues from the last epoch."""
     train = limited(prepared.train, config.limit_of(folder.variant), config.seed, config.copies)
     model = build_model(folder.variant, config, prepared.describer.n_labels, len(train.X), folder)
     balance, former, start = balance_of(config, folder.variant), folder.checked_row(), time.monotonic()
@@ -56,7 +56,7 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
 def fit_segmenter(
     segmenter: Segmenter, describer: Describer, train: LabelledGraphs, validation: LabelledGraphs | None
 ) -> None:
-    """Train the model of a variant; CP ends after a number of rounds on purpose, of which nobody need be warned."""
+    """Train the model of a variant; without the warning that CP stopped early, which is intended."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         segmenter.fit_graphs(describer, train, validation)

@@ -1,4 +1,4 @@
-"""Settings of variants as files: what `tune` or people write, and `train` and `compare` take."""
+"""Settings of variants as files: written by `tune` or by hand, read by `train` and `compare`."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def train(config: RunConfig, out: str | os.PathLike[str], means: Means | None = 
 
 
 def resume_run(folder: RunFolder, means: Means) -> Path:
-    """The run folder, after what was left to do in it is done."""
+    """The run folder, after the remaining work is done."""
     run = usable_run(folder)
     if run.finished and all(row.is_done for row in folder.rows()):
         return folder.path  # nobody need be alone to see that

@@ -1,4 +1,4 @@
-"""Inference on general graphs: arrays in; labels or marginals, values and what is proved out. Knows no torch."""
+"""Inference on general graphs: arrays in; labels or marginals, values and what is proved out. Does not import torch."""
 
 from neuralfactors.inference.formats import MapProblem, read_uai, read_wcsp, write_uai
 from neuralfactors.inference.labellings import TopK, sample, topk

@@ -1,6 +1,6 @@
-"""Learning: potentials in, parameters out. Knows no images and no files.
+"""Learning: potentials in, parameters out. Independent of images and files.
 
-Losses for a training loop of one's own, and the two parts of every estimator: `Decoder`, which does inference, and
+Losses for a custom training loop, and the two parts of every estimator: `Decoder`, which does inference, and
 `Subgradient`, which trains. The loops themselves (`descent`, `cutting_plane`, `frank_wolfe`) are not public; estimators
 run them.
 """

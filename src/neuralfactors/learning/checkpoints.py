@@ -1,4 +1,4 @@
-"""The state of a training run as a document and tensors, and back; writing them to disk is left to others."""
+"""The state of a training run as a document and tensors, and back; other modules write them to disk."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from neuralfactors.learning.descent import Descent, Progress
 
 
 def training_state(descent: Descent) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    """All that a run needs to go on exactly as it would have: a JSON-able document, and tensors by name.
+    """All that a run needs to continue exactly as it would have: a JSON-able document, and tensors by name.
 
     The order of the graphs and the random numbers of an epoch follow from the seed and its number, and need no storing.
     """

@@ -91,7 +91,7 @@ class OneSlackSet:
         return cls(np.zeros((1, dim)), np.zeros(1), np.array([C]), np.zeros((1, 1)), np.zeros(1, np.int64))
 
     def add(self, psi: NDArray[np.float64], loss: float) -> None:
-        """Take in a constraint and give all weights their best values."""
+        """Add a constraint and optimise all weights."""
         products = self.psi @ psi
         self.gram = np.block([[self.gram, products[:, None]], [products[None], np.array([[psi @ psi]])]])
         self.psi, self.loss = np.vstack([self.psi, psi]), np.append(self.loss, loss)

@@ -79,7 +79,7 @@ class Decoder(BaseEstimator):
     _fine: Self | None = field(default=None, init=False)
 
     def for_training(self) -> Self:
-        """The same decoder with 600 times the tolerance: what is learnt from needs no proof to be the maximum.
+        """The same decoder with 600 times the tolerance: what is learned from needs no proof to be the maximum.
 
         On potentials from the midst of training the scores are 0.03 to 0.15 % below those at a tolerance of 1e-6.
 

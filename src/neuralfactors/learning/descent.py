@@ -31,7 +31,7 @@ from neuralfactors.learning.step import Clock, Totals, accumulate, accumulate_cr
 from neuralfactors.learning.subgradient import Settings
 
 PARTS = ("unary", "interaction")
-LEARNT = 0.99  # share of the loss of constant scores below which something has been learnt
+LEARNT = 0.99  # share of the loss of constant scores below which something has been learned
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Descent:
         return kept(settings) == kept(self.settings)
 
     def adopt(self, settings: Settings, decoder: Decoder, class_weight: Tensor | None) -> None:
-        """Go on with other settings, which this descent must serve; the optimiser keeps its state."""
+        """Continue with other settings, which this descent must serve; the optimiser keeps its state."""
         self.settings, self.decoder, self.class_weight = settings, decoder, class_weight
         self.groups = self._parameter_groups()
         for group, running in zip(self.groups, self.optimizer.param_groups, strict=True):
@@ -98,7 +98,7 @@ class Descent:
 
     @property
     def epoch(self) -> int:
-        """Number of epochs behind us."""
+        """Number of finished epochs."""
         return self.progress.epoch
 
     def run(
@@ -282,7 +282,7 @@ class Descent:
             self.reached = totals.loss / graphs, each * totals.costs / graphs
 
     def shortfall(self) -> str | None:
-        """A sentence where training has ended about where it began; None where it has learnt, or where nobody knows."""
+        """A sentence if training has ended about where it began; None if it has learned, or if that is unknown."""
         if self.reached is None:
             return None
         (loss, constant), best, start = self.reached, self.progress.best, self.untrained

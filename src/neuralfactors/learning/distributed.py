@@ -1,4 +1,4 @@
-"""Training on several processes: graphs are divided among ranks, sums meet in all of them.
+"""Training on several processes: graphs are divided among ranks, and sums are shared by all.
 
 Under `torchrun` the process group is set up at the first use; a group that the caller has set up is used as it is.
 """
@@ -48,7 +48,7 @@ class Ranks:
             tensor.copy_(part.view_as(tensor))
 
     def wait(self) -> None:
-        """Return when every rank is here."""
+        """Wait for every rank."""
         if self.size > 1:
             dist.barrier()
 

@@ -1,4 +1,4 @@
-"""What is told of a training run: records of its epochs, a progress bar, TensorBoard."""
+"""How a training run is reported: records of its epochs, a progress bar, TensorBoard."""
 
 from __future__ import annotations
 

@@ -277,7 +277,7 @@ def check_node_weight(node_weight: Tensor | None, n_nodes: int) -> None:
 
 
 def check_count(name: str, value: object, least: int = 1) -> None:
-    """Refuse a `value` that is no integer, or one below `least`."""
+    """Refuse a `value` that is not an integer, or is below `least`."""
     if not isinstance(value, (int, np.integer)) or value < least:
         raise ValueError(f"{name} must be an integer ≥ {least}, got {value!r}")
 
@@ -297,7 +297,7 @@ def check_part(name: str, value: Any, kind: type[T]) -> T:
 
 
 def check_option(name: str, value: str, options: tuple[str, ...]) -> None:
-    """Refuse a `value` that is none of the `options`."""
+    """Refuse a `value` that is not one of the `options`."""
     if value not in options:
         raise ValueError(f"{name} must be one of {list(options)}, got {value!r}")
 

@@ -76,7 +76,7 @@ def drop_dust(parameters: Sequence[Tensor]) -> None:
 
 @torch.no_grad()
 def refuse_divergence(parameters: Sequence[Tensor]) -> None:
-    """Refuse to go on with parameters that are NaN or beyond all bounds, while the cause can still be told."""
+    """Refuse to continue with NaN or unbounded parameters, while the cause is still known."""
     if not all(bool((parameter.abs() < HUGE).all()) for parameter in parameters):
         raise ValueError("training diverges: parameters grow without bound; lower learning_rate, or scale the features")
 
@@ -94,7 +94,7 @@ class Average:
         self.values = [parameter.detach().clone() for parameter in parameters]
 
     def update(self, parameters: Sequence[Tensor]) -> None:
-        """Take in the next iterate."""
+        """Add the next iterate."""
         self.count += 1
         share = 2.0 / (self.count + 1) if self.kind == "linear" else 1.0 / self.count
         for value, parameter in zip(self.values, parameters, strict=True):

@@ -1,4 +1,4 @@
-"""How to train by subgradients: what users may choose, and the settings of a run that come of it."""
+"""How to train by subgradients: what users may choose, and the resulting settings of a run."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Subgradient(BaseEstimator):
         "adam", "sgd" (with momentum), "adamw" (the same as "adam": the objective has the decay), "rmsprop", "adagrad";
         or a function from parameter groups to a torch optimiser.
     learning_rate : float or "auto", default="auto"
-        μ. "auto": 0.02 for a linear factor, divided by 1 plus the number of hidden layers for others (a module of one's
-        own counts for three); as much in effect for optimisers other than Adam.
+        μ. "auto": 0.02 for a linear factor, divided by 1 plus the number of hidden layers for others (a custom
+        module counts for three); as much in effect for optimisers other than Adam.
     interaction_learning_rate : float, "auto" or None, default=None
         That of the interaction factor; None: what `learning_rate` is. "auto" goes by this factor's own hidden layers.
     momentum : float, default=0.9
@@ -91,7 +91,7 @@ class Subgradient(BaseEstimator):
         return pair(self.momentum, self.interaction_momentum)
 
     def check(self) -> None:
-        """Refuse what cannot be."""
+        """Refuse invalid values."""
         for rate in self.learning_rates:
             check_positive("learning_rate", rate)
         if not all(0 <= value < 1 for value in self.momenta):

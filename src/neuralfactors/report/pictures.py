@@ -106,7 +106,7 @@ def _prediction(name: str, row: RowResults, size: tuple[int, int], results: RunR
 
 
 def _inside(path: Path, folder: Path) -> Path:
-    """`path`, refused where it is a link to what is not in `folder`: a page must not show a stranger's other files."""
+    """`path`, refused if it links outside `folder`: a page must not show other files."""
     if not path.resolve().is_relative_to(folder.resolve()):
         raise ValueError(f"{path} is outside the run folder")
     return path

@@ -1,4 +1,4 @@
-"""What a report shows of a run, read from its folder. What is missing or damaged is left out and said in `problems`."""
+"""What a report shows of a run, read from its folder. What is missing or damaged is listed in `problems`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class RowResults:
-    """A variant of a run: how far it is, and what it reached."""
+    """A variant of a run: its progress and its results."""
 
     variant: VariantName
     folder: RowFolder

@@ -1,4 +1,4 @@
-"""The run folder: layout, format, typed records, names of variants, lock. Knows neither torch nor scikit-learn.
+"""The run folder: layout, format, typed records, names of variants, lock. Imports neither torch nor scikit-learn.
 
 `RunFolder` knows where everything is, `records` what it holds, and `names` what the variants are called. Whoever writes
 or reads a run goes through here, so that no file name, unit or table of variants exists twice.

@@ -26,7 +26,7 @@ class Splits:
     val, test : str or None, default="val"
         What to monitor training on, and to evaluate the result on; None: not done.
     holdout : int, default=0
-        Number of images of `train`, drawn by the seed of the run, that are not learnt from: they are the split
+        Number of images of `train`, drawn by the seed of the run, that are not learned from: they are the split
         "holdout", which takes the place of `val`.
     seed : int or None, default=None
         Seed of the random split of images that have no splits; None: that of the run.

@@ -38,7 +38,7 @@ class Document(Generic[T]):
     path: Path
 
     def write(self, record: T) -> None:
-        """Write `record` in one step; the folder is made if need be."""
+        """Write `record` in one step; the folder is created if needed."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         text = json.dumps(sealed({_FORMAT: FORMAT, **encode(record)}), indent=1, allow_nan=False, ensure_ascii=False)
         # A damaged name may hold what UTF-8 cannot: an escape may.

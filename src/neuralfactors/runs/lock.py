@@ -11,7 +11,7 @@ from pathlib import Path
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[None]:
-    """Refuse to work in `folder` while someone else does; the lock goes when its process does, however it ends.
+    """Refuse to work in `folder` while another process does; the lock ends with its process, however that ends.
 
     The folder is made if need be. Only what it holds from then on can be relied on: others may just have left.
     """

@@ -135,7 +135,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Epoch:
-    """An epoch of training, as estimators tell of it; None where it was not measured or is not finite."""
+    """An epoch of training, as estimators report it; None where it was not measured or is not finite."""
 
     epoch: int
     objective: float | None = None
@@ -190,7 +190,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Settings:
-    """Parameters by variant, which `tune` or people write for `train` and `compare`, and where they come from."""
+    """Parameters by variant, written by `tune` or by hand for `train` and `compare`, and their origin."""
 
     variants: Parameters
     data: str | None = None
@@ -210,7 +210,7 @@ def now() -> str:
 
 
 def finite(value: Any) -> float | None:
-    """`value`, or None where it is no finite number."""
+    """`value`, or None if it is not a finite number."""
     return value if isinstance(value, int | float) and math.isfinite(value) else None
 
 

@@ -1,4 +1,4 @@
-"""The run folder: where every file lies, and which record it holds."""
+"""The run folder: where every file is, and which record it contains."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RowFolder:
 
     @property
     def row(self) -> Document[Row]:
-        """How far the training is; there is none where it has not begun."""
+        """Progress of the training; none if it has not begun."""
         return Document(Row, self.path / "row.json")
 
     @property
@@ -46,14 +46,14 @@ class RowFolder:
         return row is not None and row.status == "done"
 
     def checked_row(self) -> Row | None:
-        """How far the training is, refused where that is said of another variant."""
+        """Progress of the training, refused if it belongs to another variant."""
         row = self.row.read()
         if row and row.variant != self.variant:
             raise FileFormatError(f"{self.row.path} belongs to another variant, {row.variant}")
         return row
 
     def add_epoch(self, epoch: Epoch) -> None:
-        """Add to the history; epochs from then on, from before an interruption, go."""
+        """Add to the history, replacing later epochs from before an interruption."""
         self.history.write([*(former for former in self.history.read() if former.epoch < epoch.epoch), epoch])
 
     def checkpoint(self, stage: str) -> Path:
@@ -113,7 +113,7 @@ class RunFolder:
 
     @property
     def figures(self) -> Path:
-        """Folder of pictures of what each part of a model says."""
+        """Folder of pictures of the labels by each part of a model."""
         return self.path / "figures"
 
     def example_image(self, name: str) -> Path:
@@ -169,12 +169,12 @@ class RunFolder:
         return done[variant_key(variant)]
 
     def refuse_unless(self, same: bool) -> None:
-        """Refuse to go on with the run that is here unless its settings are the `same`."""
+        """Refuse to resume the run that is here unless its settings are the `same`."""
         if not same:
             raise ValueError(f"{self.path} contains a run with other settings: choose another folder with --out")
 
     def refuse_begun(self) -> None:
-        """Refuse to begin a run where there is one."""
+        """Refuse to begin a run where one exists."""
         if self.is_begun:
             told = f"continue it with 'neuralfactors resume {typed(self.path)}', or choose another folder"
             raise FileExistsError(f"{self.path} already contains a run: {told}")

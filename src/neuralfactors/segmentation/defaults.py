@@ -1,4 +1,4 @@
-"""How a model is trained on images where nobody says otherwise, as plain numbers.
+"""How a model is trained on images by default, as plain numbers.
 
 Chosen on images held out of the training images of MSRC-21 and KITTI; `neuralfactors train` uses them too.
 """
@@ -28,7 +28,7 @@ LEARNING_RATE, INTERACTION_LEARNING_RATE, RATE_OF_FEW = 0.01, 0.003, 0.001
 
 
 def default_balance(features: str) -> float:
-    """How much rare classes count where nobody says: "bow" leaves nothing to spare for them, a network does."""
+    """How much rare classes count by default: "bow" leaves nothing to spare for them, a network does."""
     return 0.0 if features == "bow" else CNN_BALANCE
 
 

@@ -1,4 +1,4 @@
-"""What is learnt from the training images before any model: words, the scaling of features, the classes."""
+"""What is learned from the training images before any model: words, the scaling of features, the classes."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Describer:
         return document, self.tensors()
 
     def tensors(self) -> dict[str, Tensor]:
-        """What was learnt.
+        """What was learned.
 
         Returns
         -------
@@ -186,7 +186,7 @@ class Describer:
         folder : path
             Where it is.
         **options
-            Those of the constructor, a backbone of one's own among them.
+            Those of the constructor, including a custom backbone.
 
         Returns
         -------

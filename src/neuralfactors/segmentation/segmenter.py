@@ -63,7 +63,7 @@ class Segmenter(GraphLabeller):
     dask : str, default=None
         Address of a Dask scheduler that computes them instead.
     backbone : torch module, default=None
-        A network of one's own for CNN features; see `FeatureBuilder`.
+        A custom network for CNN features; see `FeatureBuilder`.
     random_state : int, RandomState, Generator or None, default=0
         Seed of training and, unless `features` are FeatureSettings with their own, of words. None: the estimator keeps
         its own, and that of words is 0.
@@ -173,7 +173,7 @@ class Segmenter(GraphLabeller):
         return self
 
     def describer(self, classes: Classes) -> Describer:
-        """What will turn images into graphs, before it has learnt anything.
+        """The describer, not yet fitted, that turns images into graphs.
 
         Parameters
         ----------

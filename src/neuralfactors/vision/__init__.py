@@ -1,4 +1,4 @@
-"""Images in, graphs out: regions, descriptors, words, CNN features. Knows no learning.
+"""Images in, graphs out: regions, descriptors, words, CNN features. Independent of learning.
 
 `FeatureBuilder` does it all, by `FeatureSettings`. The steps on the way, for those who want a graph of their own:
 `find_regions`, `region_edges`, `majority_labels` and `paint`.

@@ -1,4 +1,4 @@
-"""Convolutional networks to take features from: EfficientNet-lite, models of timm, or any torch module of one's own."""
+"""Convolutional networks to take features from: EfficientNet-lite, models of timm, or any torch module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From an image to the graph of its regions: the words are learnt on training images, the rest needs no learning."""
+"""From an image to the graph of its regions: the words are learned on training images, the rest needs no learning."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class FeatureBuilder:
     settings : FeatureSettings, default=None
         What to compute; None: `FeatureSettings()`.
     backbone : torch module, default=None
-        A network of one's own for CNN features, from images (1, 3, H, W), 0 to 1, to a list of feature maps, finest
+        A custom network for CNN features, from images (1, 3, H, W), 0 to 1, to a list of feature maps, finest
         first; None: the one that the settings name. It is used in evaluation mode.
     cache : path, default=None
         Folder that keeps every result under the digest of what it was computed from; None: nothing is kept.
@@ -174,7 +174,7 @@ class FeatureBuilder:
         return ImageGraphs(compute, len(images), Cache(self.cache), [content_key(identity, key) for key in keys])
 
     def _fit(self, images: Sequence[ImageSource], keys: Sequence[str], room: int = 0) -> dict[int, Draft]:
-        # Drafts of the images that words had to be learnt from, by their numbers, of `room` bytes together.
+        # Drafts of the images that words had to be learned from, by their numbers, of `room` bytes together.
         if len(images) == 0:
             raise ValueError("images must contain at least one image to learn words from, got none")
         chosen = range(0, len(images), -(-len(images) // MAX_WORD_IMAGES))
@@ -210,14 +210,14 @@ class FeatureBuilder:
         return [] if self.cache is None else [image_key(source) for source in images]
 
     def state(self) -> tuple[dict[str, Any], Arrays]:
-        """What a file needs to hold; not a backbone of one's own.
+        """What a file needs to hold; not a custom backbone.
 
         Returns
         -------
         settings : dict
             For JSON.
         words : dict of str to ndarray
-            What was learnt.
+            What was learned.
         """
         return self.settings.to_dict(), dict(self._words())
 

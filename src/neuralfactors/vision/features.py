@@ -1,4 +1,4 @@
-"""The steps from an image to its graph: regions, words, CNN features, edges. What is learnt comes in as an argument."""
+"""The steps from an image to its graph: regions, words, CNN features, edges. What is learned is an argument."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from neuralfactors.vision.words import region_cells, word_histograms
 
 VERSION = 4  # of what these functions compute: raise it when a result changes, so that caches are filled anew
 WORD_KINDS = ("gradient", "colour")
-# Words are learnt on every 4th cell of the DAISY lattice and every 8th pixel, each way.
+# Words are learned on every 4th cell of the DAISY lattice and every 8th pixel, each way.
 SAMPLE_CELLS, SAMPLE_PIXELS = 4, 8
 
 Words = Mapping[str, NDArray[np.float32]]  # "node_gradient", "node_colour", "edge_gradient", "edge_colour", each (K, D)

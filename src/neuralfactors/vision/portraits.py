@@ -1,4 +1,4 @@
-"""How a network of one's own is known again: by caches, and by models that were learnt with it."""
+"""How a custom network is recognised: by caches, and by models trained with it."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ class ImageGraphs(Sequence[ImageGraph]):
 
     @property
     def n_unkept(self) -> int:
-        """Number of graphs that the cache did not take."""
+        """Number of graphs that could not be written to the cache."""
         return 0 if self._cache is None else len(self._held)
 
     def first_pass(self) -> Iterator[ImageGraph]:

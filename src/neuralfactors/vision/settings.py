@@ -25,7 +25,7 @@ class CNNSettings:
     ----------
     scale : float, default=0.0
         How much the image is enlarged for the network. 0: so that it has 512² pixels, about twice the size at which
-        the networks learnt whole pictures.
+        the networks learned whole pictures.
     mirror : bool, default=True
         Whether the network sees the image mirrored too, and both views are averaged.
     maps : int, default=3

@@ -1,4 +1,4 @@
-"""Tuning: settings of a variant chosen on validation images, trial by trial; a killed search is resumed."""
+"""Tuning: settings of a variant chosen on validation images, trial by trial; a killed search can be resumed."""
 
 from __future__ import annotations
 

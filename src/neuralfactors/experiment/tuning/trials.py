@@ -55,7 +55,7 @@ def _prepared(folder: str, cache: str | None) -> Prepared:
 
 
 def forget_prepared() -> None:
-    """Let go of the images that trials in this process have shared."""
+    """Release the images that trials in this process share."""
     _prepared.cache_clear()
 
 
@@ -70,9 +70,9 @@ def _validate(config: RunConfig, prepared: Prepared, folds: int) -> Scores:
     total = np.zeros((n_labels, n_labels))
     for fold in range(folds):
         kept, held = order[np.arange(len(order)) % folds != fold], order[fold::folds]
-        learnt = take_images(train, sorted(kept), copies)
+        learned = take_images(train, sorted(kept), copies)
         judged = take(train, [copies * n for n in sorted(held)])  # as they are, without mirror images
-        total += _score(config, prepared, learnt, judged).confusion
+        total += _score(config, prepared, learned, judged).confusion
     return Scores(total)
 
 

@@ -36,7 +36,7 @@ def tag(name: str, *children: Markup | str, **attributes: object) -> Markup:
 
 
 def picture(width: float, height: float, title: str, children: Iterable[Markup], class_: str = "chart") -> Markup:
-    """An `svg` that scales to its place, with `title` as its name for those who do not see it."""
+    """An `svg` that scales to its place, with `title` as its accessible name."""
     return tag(
         "svg", *children, class_=class_, role="img", aria_label=title, viewBox=f"0 0 {_plain(width)} {_plain(height)}"
     )
