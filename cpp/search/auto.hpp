@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
+#include <memory>
 #include <vector>
 
 #include "core/random.hpp"
@@ -259,10 +259,10 @@ class AutoSearch {
     }
     lower_bound(std::numeric_limits<double>::infinity());
     NeighbourhoodSearch<T> neighbourhoods(task_, model_, random_);
-    std::optional<TripletRelaxation> triplets;
-    if (TripletRelaxation::fits(model_)) triplets.emplace(model_, task_.deadline);
+    std::unique_ptr<TripletRelaxation> triplets;
+    if (TripletRelaxation::fits(model_)) triplets = std::make_unique<TripletRelaxation>(model_, task_.deadline);
     double tightening = 0, searching = 0;  // by effort, not by the clock: more time then goes on where less has ended
-    for (bool pays = triplets.has_value(); !done();) {
+    for (bool pays = triplets != nullptr; !done();) {
       const double start = task_.effort;
       const bool tightens = pays && kTightening * tightening <= searching;
       if (tightens)
