@@ -28,7 +28,7 @@ enum class Status : std::int8_t {
 
 inline void check_exhaustible(int n_nodes, int n_labels) {
   if (std::pow(n_labels, n_nodes) > 1e8)
-    throw Unsuitable("method 'exhaustive' takes at most 1e8 labellings, but this problem has more");
+    throw Unsuitable("method 'exhaustive' accepts at most 1e8 labellings, but this problem has more");
 }
 
 struct Options {

@@ -136,7 +136,7 @@ class FactorSolver {
         return;
       default:
         throw Unsuitable("method '" + std::string(kMethodNames[static_cast<std::size_t>(options_.method)]) +
-                         "' takes no factors; those that do are auto, trws, bp, icm, exact, exhaustive");
+                         "' does not accept factors; use one of auto, trws, bp, icm, exact, exhaustive");
     }
   }
 

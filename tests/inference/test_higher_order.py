@@ -250,7 +250,7 @@ def test_float32_and_lists_are_welcome():
 
 @pytest.mark.parametrize("method", ["alpha-expansion", "tree", "maxflow"])
 def test_methods_for_pairs_refuse_factors(method):
-    message = f"method '{method}' takes no factors; those that do are auto, trws, bp, icm, exact, exhaustive"
+    message = f"method '{method}' does not accept factors; use one of auto, trws, bp, icm, exact, exhaustive"
     with pytest.raises(ValueError, match=re.escape(message)):
         solve(np.zeros((3, 2)), *no_edges(2), method=method, factors=[((0, 1, 2), np.zeros((2, 2, 2)))])
 

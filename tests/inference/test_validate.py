@@ -113,7 +113,7 @@ def test_methods_say_what_they_cannot_take():
     frustrated = (np.zeros((3, 2)), np.stack([1 - np.eye(2)] * 3), [[0, 1], [1, 2], [2, 0]])
     with pytest.raises(ValueError, match="method 'maxflow' needs submodular tables"):
         solve(*frustrated, method="maxflow")
-    with pytest.raises(ValueError, match="method 'exhaustive' takes at most 1e8 labellings"):
+    with pytest.raises(ValueError, match="method 'exhaustive' accepts at most 1e8 labellings"):
         solve(np.zeros((30, 2)), np.zeros((0, 2, 2)), [], method="exhaustive")
 
 
