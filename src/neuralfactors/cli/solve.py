@@ -61,10 +61,9 @@ def solve(
     problem = _read(file, evidence)
     began = time.monotonic()
     with _progress_line() as callback:
-        run = inference.solve if tol is None else partial(inference.solve, tol=tol)
-        result = run(
-            *problem, method=method, random_state=seed, max_iter=max_iter, time_limit=time_limit, callback=callback
-        )
+        run = partial(inference.solve, method=method, random_state=seed, callback=callback)
+        run = run if tol is None else partial(run, tol=tol)
+        result = run(*problem, max_iter=max_iter, time_limit=time_limit)
     seconds = time.monotonic() - began
     if out is not None:
         _write_labels(out, result)

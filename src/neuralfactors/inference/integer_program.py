@@ -47,10 +47,7 @@ def make_program(problem: LocalProblem) -> Program:
     from scipy import sparse
 
     first = np.cumsum([0, *problem.sizes])
-    own = [np.zeros(size) for size in problem.sizes]
-    for scope, table in problem.tables:
-        if len(scope) == 1:
-            own[scope[0]] = own[scope[0]] + table
+    own = _own_scores(problem)
     offset = sum(float(scores.max()) for scores in own)
     gains = [scores - scores.max() for scores in own]
     rows, columns = [np.repeat(np.arange(len(own)), problem.sizes)], [np.arange(first[-1])]
@@ -86,6 +83,15 @@ def make_program(problem: LocalProblem) -> Program:
         columns=numbers,
         offset=offset,
     )
+
+
+def _own_scores(problem: LocalProblem) -> list[NDArray[np.float64]]:
+    """The sum of the tables of one variable alone, for each variable."""
+    own = [np.zeros(size) for size in problem.sizes]
+    for scope, table in problem.tables:
+        if len(scope) == 1:
+            own[scope[0]] = own[scope[0]] + table
+    return own
 
 
 def solve_by_highs(problem: LocalProblem, start: NDArray[np.int64] | None, seconds: float) -> Answer:

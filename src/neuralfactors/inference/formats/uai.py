@@ -140,9 +140,13 @@ def _tables(
             for part in np.array_split(rows, max(1, len(rows) * size // _ENTRIES)):
                 entries = values[heads[group.members[part], None] + 1 + np.arange(size)]
                 place: tuple[Any, ...] = (part, *map(slice, shape))
-                with np.errstate(divide="ignore"):
-                    padded[place] = np.log(entries).reshape(-1, *shape)
+                padded[place] = _log(entries).reshape(-1, *shape)
         yield group, padded
+
+
+def _log(entries: NDArray[np.float64]) -> NDArray[np.float64]:
+    with np.errstate(divide="ignore"):  # of 0, which forbids
+        return np.log(entries)
 
 
 def _by_shape(shapes: NDArray[np.int64]) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
