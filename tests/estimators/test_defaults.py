@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
-from neuralfactors.datasets.chains import grid_edges, make_chains
+from neuralfactors.datasets.chains import make_chains
 from neuralfactors.estimators import (
     CuttingPlaneSVM,
     FrankWolfeSVM,
@@ -22,6 +22,7 @@ from neuralfactors.estimators import (
 )
 from neuralfactors.graph import Graph
 from neuralfactors.graph_batch import GraphBatch
+from neuralfactors.lattice import grid_edges
 from neuralfactors.learning import StructuredHingeLoss
 
 LINEAR = [StructuralSVM((), ()), CuttingPlaneSVM(), FrankWolfeSVM(), StructuredPerceptron()]

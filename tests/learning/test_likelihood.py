@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import graphs_of, labelings, random_potentials, score
 
-from neuralfactors.datasets.chains import grid_edges
+from neuralfactors.lattice import grid_edges
 from neuralfactors.learning import CRFLoss, PerturbedLoss
 from neuralfactors.potentials import Potentials, node_costs
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import graphs_of, hinge, random_potentials
 
-from neuralfactors.datasets.chains import grid_edges
+from neuralfactors.lattice import grid_edges
 from neuralfactors.learning.decode import Decoder, clamp_labelled
 from neuralfactors.learning.losses import StructuredHingeLoss, StructuredPerceptronLoss, violation
 from neuralfactors.potentials import Potentials, node_costs

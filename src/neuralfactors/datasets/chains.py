@@ -6,31 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.graph import Graph
+from neuralfactors.lattice import chain_edges, grid_directions, grid_edges
 from neuralfactors.seeds import RandomState, seed_of
 
 Problem = tuple[list[Graph], list[NDArray[np.int64]]]
-
-
-def chain_edges(n_nodes: int) -> NDArray[np.int64]:
-    """Edges (n_nodes − 1, 2) that join every node to the next.
-
-    >>> chain_edges(3).tolist()
-    [[0, 1], [1, 2]]
-    """
-    nodes = np.arange(n_nodes, dtype=np.int64)
-    return np.stack([nodes[:-1], nodes[1:]], axis=1)
-
-
-def grid_edges(height: int, width: int) -> NDArray[np.int64]:
-    """Edges between the neighbours, right and below, of a grid numbered row by row; the rightward ones come first.
-
-    >>> grid_edges(2, 2).tolist()
-    [[0, 1], [2, 3], [0, 2], [1, 3]]
-    """
-    nodes = np.arange(height * width, dtype=np.int64).reshape(height, width)
-    right = np.stack([nodes[:, :-1].ravel(), nodes[:, 1:].ravel()], axis=1)
-    below = np.stack([nodes[:-1].ravel(), nodes[1:].ravel()], axis=1)
-    return np.concatenate([right, below])
 
 
 def make_chains(
@@ -101,14 +80,13 @@ def make_grids(
         Their labels, row by row.
     """
     rng = np.random.default_rng(seed_of(random_state))
-    edges = grid_edges(side, side)
-    horizontal = (np.arange(len(edges)) < side * (side - 1)).astype(np.float32)
+    edges, directions = grid_edges(side, side), grid_directions(side, side)
     X, Y = [], []
     for _ in range(n_graphs):
         stripes = (np.arange(side) // 2 + rng.integers(n_labels)) % n_labels
         y = np.tile(stripes, side)
         features = np.eye(n_labels)[y] + noise * rng.normal(size=(side * side, n_labels))
-        X.append(Graph(features.astype(np.float32), edges, np.stack([horizontal, 1 - horizontal], axis=1)))
+        X.append(Graph(features.astype(np.float32), edges, directions))
         Y.append(y)
     return X, Y
 

@@ -1,0 +1,51 @@
+"""Toy pictures: seeded, of the stated shape, with patterns where they are said to be."""
+
+import numpy as np
+import pytest
+
+from neuralfactors.datasets import toys
+
+MAKERS = [
+    toys.make_blocks, toys.make_checkerboard, toys.make_striped_checkerboard, toys.make_crosses, toys.make_bars,
+    toys.make_squares, toys.make_boxes,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_seeded_and_shaped(make):
+    (X, Y), (X_again, Y_again), (X_other, _) = make(4), make(4), make(4, random_state=1)
+    assert X.shape[:3] == Y.shape
+    assert len(Y) == 4
+    assert X.dtype == np.float32
+    assert (X_again == X).all()
+    assert (Y_again == Y).all()
+    assert not (X_other == X).all()
+
+
+@pytest.mark.parametrize(
+    "make", [toys.make_blocks, toys.make_checkerboard, toys.make_striped_checkerboard], ids=lambda make: make.__name__
+)
+def test_without_noise_the_features_are_the_labels(make):
+    X, Y = make(2, noise=0)
+    assert (X.argmax(axis=-1) == Y).all()
+
+
+@pytest.mark.parametrize(
+    ("make", "options"), [(toys.make_crosses, {"centre": True}), (toys.make_bars, {}), (toys.make_squares, {})]
+)
+def test_the_stated_number_of_pixels_is_flipped_and_labels_beyond_1_are_hidden(make, options):
+    X, Y = make(6, noise=7, **options)
+    assert ((X.argmax(axis=-1) != (Y > 0)).sum(axis=(1, 2)) == 7).all()
+
+
+def test_crosses_have_their_five_pixels_around_a_centre():
+    _, Y = toys.make_crosses(10, centre=True)
+    assert ((Y == 2).sum(axis=(1, 2)) == 4).all()
+    assert ((Y == 1).sum(axis=(1, 2)) == 16).all()
+    for n, a, b in np.argwhere(Y == 2):
+        assert [Y[n, a - 1, b], Y[n, a + 1, b], Y[n, a, b - 1], Y[n, a, b + 1]] == [1, 1, 1, 1]
+
+
+def test_too_many_patterns_are_refused():
+    with pytest.raises(ValueError, match="no room for 9 patterns"):
+        toys.make_crosses(1, size=4, n_crosses=9)
