@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from neuralfactors.estimators import (
         CuttingPlaneSVM,
         FrankWolfeSVM,
+        MultiLabelClassifier,
         StructuralSVM,
         StructuredPerceptron,
         UnaryClassifier,
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from neuralfactors.graph import Graph
     from neuralfactors.graph_batch import GraphBatch
     from neuralfactors.inference import marginals, marginals_batch, solve, solve_batch
+    from neuralfactors.lattice import chain_edges, chain_graph, grid_directions, grid_edges, grid_graph, point_graphs
     from neuralfactors.learning import (
         CRFLoss,
         PerturbedLoss,
@@ -42,6 +44,7 @@ __all__ = [
     "FrankWolfeSVM",
     "Graph",
     "GraphBatch",
+    "MultiLabelClassifier",
     "Network",
     "PerturbedLoss",
     "Potentials",
@@ -52,9 +55,15 @@ __all__ = [
     "StructuredPerceptronLoss",
     "Subgradient",
     "UnaryClassifier",
+    "chain_edges",
+    "chain_graph",
     "decode",
+    "grid_directions",
+    "grid_edges",
+    "grid_graph",
     "marginals",
     "marginals_batch",
+    "point_graphs",
     "solve",
     "solve_batch",
 ]
@@ -69,6 +78,7 @@ _HOMES = {
     "FrankWolfeSVM": "estimators",
     "Graph": "graph",
     "GraphBatch": "graph_batch",
+    "MultiLabelClassifier": "estimators",
     "Network": "factors",
     "PerturbedLoss": "learning",
     "Potentials": "potentials",
@@ -79,9 +89,15 @@ _HOMES = {
     "StructuredPerceptronLoss": "learning",
     "Subgradient": "learning",
     "UnaryClassifier": "estimators",
+    "chain_edges": "lattice",
+    "chain_graph": "lattice",
     "decode": "learning",
+    "grid_directions": "lattice",
+    "grid_edges": "lattice",
+    "grid_graph": "lattice",
     "marginals": "inference",
     "marginals_batch": "inference",
+    "point_graphs": "lattice",
     "solve": "inference",
     "solve_batch": "inference",
 }

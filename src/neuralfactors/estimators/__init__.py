@@ -15,6 +15,7 @@ with needs(__name__, "learn"):
     from neuralfactors.estimators.base import StructuredEstimator
     from neuralfactors.estimators.checkpoint import Checkpoint
     from neuralfactors.estimators.linear import CuttingPlaneSVM, FrankWolfeSVM
+    from neuralfactors.estimators.multilabel import MultiLabelClassifier, chow_liu_tree
     from neuralfactors.estimators.perceptron import StructuredPerceptron
     from neuralfactors.estimators.structural import StructuralSVM
     from neuralfactors.estimators.unary import UnaryClassifier
@@ -30,6 +31,7 @@ __all__ = [
     "CuttingPlaneSVM",
     "Decoder",
     "FrankWolfeSVM",
+    "MultiLabelClassifier",
     "Network",
     "StructuralSVM",
     "StructuredEstimator",
@@ -37,5 +39,6 @@ __all__ = [
     "Subgradient",
     "TensorBoard",
     "UnaryClassifier",
+    "chow_liu_tree",
     "load",
 ]
