@@ -21,7 +21,8 @@ from neuralfactors.factors import Network
 from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph, check_agreement, check_labels
 from neuralfactors.graph_batch import GraphBatch
-from neuralfactors.learning.decode import Decoder, node_scores
+from neuralfactors.labels import VOID
+from neuralfactors.learning.decode import Decoder, clamp_labelled, node_scores
 from neuralfactors.learning.history import Callback
 from neuralfactors.learning.losses import check_part
 from neuralfactors.learning.samples import Samples, check_pairs, check_sequence, check_void_mark, has_edges
@@ -67,22 +68,30 @@ class StructuredEstimator(Composed):
         tags.no_validation = True
         return tags
 
-    def predict(self, X: Sequence[Graph]) -> list[NDArray[np.int64]]:
+    def predict(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[NDArray[np.int64]]:
         """The labelling of highest score that inference finds, for every graph.
 
         Parameters
         ----------
         X : sequence of Graph
             With the numbers of features that the estimator was fitted with.
+        known : sequence of arrays of int, default=None
+            Labels that are given, one array per graph, −1 where there is none: they are kept, and the others are those
+            that go best with them.
 
         Returns
         -------
         list of ndarray of shape (V,)
             Labels, int64, one array per graph.
         """
-        predictions = []
+        predictions: list[NDArray[np.int64]] = []
+        given = self._check_known(X, known)
         for batch in self._batches(X):
-            predictions += np.split(self.decode(self._potentials(batch)), batch.node_ptr[1:-1].numpy())
+            potentials = self._potentials(batch)
+            if given is not None:
+                y = np.concatenate(given[len(predictions) : len(predictions) + batch.n_graphs])
+                potentials = clamp_labelled(potentials, torch.from_numpy(y).to(potentials.unary.device))
+            predictions += np.split(self.decode(potentials), batch.node_ptr[1:-1].numpy())
         return predictions
 
     def decode(self, potentials: Potentials) -> NDArray[np.int64]:
@@ -268,6 +277,17 @@ class StructuredEstimator(Composed):
             raise FileFormatError(f"{path} contains tensors that do not fit its parameters") from error
         estimator.history_ = document["history"]
         return estimator
+
+    def _check_known(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None) -> list[NDArray[np.int64]] | None:
+        if known is None:
+            return None
+        check_is_fitted(self, "model_")
+        X, known = check_pairs(X, known)
+        given = [check_labels(known[n], X[n].n_nodes, f"known[{n}]") for n in range(len(X))]
+        highest = max((int(y.max()) for y in given if y.size), default=VOID)
+        if highest >= self.n_labels_:
+            raise ValueError(f"known must hold labels below {self.n_labels_}, got {highest}")
+        return given
 
     def _take_sizes(self, samples: Samples) -> None:
         self.n_labels_ = int(samples.n_labels)

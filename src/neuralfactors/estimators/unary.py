@@ -70,12 +70,14 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
     C: float | str = AUTO
     class_weight: str | ArrayLike | None = None
 
-    def predict(self, X: Sequence[Graph]) -> list[NDArray[np.int64]]:
+    def predict(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[NDArray[np.int64]]:
         """The most probable class of every node.
 
         Parameters
         ----------
         X : sequence of Graph
+        known : sequence of arrays of int, default=None
+            Labels that are given, one array per graph, −1 where there is none; they are kept.
             With the number of node features that the classifier was fitted with.
 
         Returns
@@ -83,7 +85,11 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         list of ndarray of shape (V,)
             Labels, one array per graph.
         """
-        return [scores.argmax(axis=1) for scores in self._unary_scores(X)]
+        predictions = [scores.argmax(axis=1) for scores in self._unary_scores(X)]
+        given = self._check_known(X, known)
+        if given is None:
+            return predictions
+        return [np.where(y < 0, y_pred, y) for y, y_pred in zip(given, predictions, strict=True)]
 
     def decision_function(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
         """Scores of every label of every node, whose argmax `predict` takes.
