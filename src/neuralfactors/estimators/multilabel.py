@@ -67,14 +67,14 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
         """Learn from points X (N, D) and which labels they have, Y (N, K) of 0 and 1; −1 where it is not known."""
-        X = check_array(X, dtype=np.float32)
-        Y = check_indicators("Y", Y, len(X))
-        self.n_features_in_, self.n_outputs_ = X.shape[1], Y.shape[1]
+        points = _check_points(X)
+        labels = check_indicators("Y", Y, len(points))
+        self.n_features_in_, self.n_outputs_ = points.shape[1], labels.shape[1]
         self.classes_ = [np.arange(2)] * self.n_outputs_
-        self.edges_ = _label_pairs(self.edges, Y)
+        self.edges_ = _label_pairs(self.edges, labels)
         unary, interaction = self._factors(seed_of(getattr(self.part("base"), "random_state", 0)))
         self.base_ = clone(self.part("base")).set_params(unary=unary, interaction=interaction, n_labels=2)
-        self.base_.fit(self._graphs(X), list(Y))
+        self.base_.fit(self._graphs(points), list(labels))
         return self
 
     def predict(self, X: ArrayLike, known: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -120,12 +120,12 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
 
     def _checked(self, X: ArrayLike) -> list[Graph]:
         check_is_fitted(self, "base_")
-        X = check_array(X, dtype=np.float32)
-        if X.shape[1] != self.n_features_in_:
+        points = _check_points(X)
+        if points.shape[1] != self.n_features_in_:
             raise ValueError(
-                f"X has {X.shape[1]} features, but {type(self).__name__} was fitted with {self.n_features_in_}"
+                f"X has {points.shape[1]} features, but {type(self).__name__} was fitted with {self.n_features_in_}"
             )
-        return self._graphs(X)
+        return self._graphs(points)
 
     def _graphs(self, X: NDArray[np.float32]) -> list[Graph]:
         # All nodes of a graph are views of one row.
@@ -185,12 +185,16 @@ def check_indicators(name: str, Y: ArrayLike, n_points: int, n_outputs: int | No
     return labels.astype(np.int64)
 
 
+def _check_points(X: ArrayLike) -> NDArray[np.float32]:
+    return np.asarray(check_array(X, dtype=np.float32))
+
+
 def _mutual_information(Y: NDArray[np.int64]) -> NDArray[np.float64]:
     known = (Y >= 0).astype(np.float64)
+    values = [(Y == value).astype(np.float64) for value in (0, 1)]
     counts = np.maximum(known.T @ known, 1.0)
     information = np.zeros(counts.shape)
-    for a, b in product((0, 1), repeat=2):
-        first, second = (Y == a).astype(np.float64), (Y == b).astype(np.float64)
+    for first, second in product(values, repeat=2):
         joint = first.T @ second / counts
         apart = (first.T @ known) * (known.T @ second) / counts**2
         information += joint * np.log(np.where(joint > 0, joint, 1.0) / np.where(joint > 0, apart, 1.0))
