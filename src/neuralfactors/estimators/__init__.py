@@ -6,6 +6,7 @@ They are made of parts: a `Network` for each factor, a `Subgradient` that trains
 - `StructuralSVM`: linear or neural factors, trained together under a max-margin loss.
 - `StructuredPerceptron`: the same without margin and regulariser, averaged.
 - `UnaryClassifier`: every node by itself; also the first step of bifurcated training.
+- `MultiLabelClassifier`: several labels a point, on plain arrays.
 - `CuttingPlaneSVM`, `FrankWolfeSVM`: linear factors, trained to a proved duality gap.
 """
 

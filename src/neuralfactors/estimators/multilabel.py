@@ -16,7 +16,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
-from neuralfactors.estimators.base import StructuredEstimator, seed_of
+from neuralfactors.estimators.base import StructuredEstimator
 from neuralfactors.estimators.parts import Composed, Parts, or_default
 from neuralfactors.estimators.structural import StructuralSVM
 from neuralfactors.factors import Factor
@@ -24,6 +24,7 @@ from neuralfactors.files import FileFormatError
 from neuralfactors.graph import Graph
 from neuralfactors.learning.losses import check_option
 from neuralfactors.persistence import load_model, save_model
+from neuralfactors.seeds import seed_of
 
 
 @dataclass(eq=False, repr=False)
@@ -66,7 +67,20 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
     _parts: ClassVar[Parts] = {"base": or_default(StructuralSVM)}
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
-        """Learn from points X (N, D) and which labels they have, Y (N, K) of 0 and 1; −1 where it is not known."""
+        """Learn from points and the labels that they have.
+
+        Parameters
+        ----------
+        X : array of shape (N, D)
+            Features.
+        Y : array of shape (N, K)
+            1 where a point has a label, 0 where it does not, −1 where that is not known.
+
+        Returns
+        -------
+        MultiLabelClassifier
+            The classifier itself.
+        """
         points = _check_points(X)
         labels = check_indicators("Y", Y, len(points))
         self.n_features_in_, self.n_outputs_ = points.shape[1], labels.shape[1]
@@ -78,13 +92,32 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
         return self
 
     def predict(self, X: ArrayLike, known: ArrayLike | None = None) -> NDArray[np.int64]:
-        """Labels (N, K) of points X (N, D); those of `known` (N, K) that are not −1 are kept, and inform the others."""
+        """Which labels points have.
+
+        Parameters
+        ----------
+        X : array of shape (N, D)
+            Features.
+        known : array of shape (N, K), default=None
+            What is known already, −1 elsewhere: it is kept, and the rest is what goes best with it.
+
+        Returns
+        -------
+        ndarray of shape (N, K)
+            0 and 1, int64.
+        """
         graphs = self._checked(X)
         fixed = {} if known is None else {"known": list(check_indicators("known", known, len(graphs), self.n_outputs_))}
         return np.array(self.base_.predict(graphs, **fixed), dtype=np.int64).reshape(-1, self.n_outputs_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted classifier into the folder `path`: JSON and safetensors; no code."""
+        """Write the fitted classifier into a folder: JSON and safetensors; no code.
+
+        Parameters
+        ----------
+        path : path
+            The folder, made if need be.
+        """
         check_is_fitted(self, "base_")
         document, tensors = self.base_.state()
         sizes = {"n_features_in": self.n_features_in_, "n_outputs": self.n_outputs_, "hidden": list(self.hidden)}
@@ -93,7 +126,18 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The classifier that `save` wrote into the folder `path`; its `edges` are those that were used."""
+        """The classifier that `save` wrote; its `edges` are those that were used.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+
+        Returns
+        -------
+        MultiLabelClassifier
+            Ready to predict.
+        """
         document, tensors = load_model(path)
         if document.get("class") != cls.__name__:
             raise FileFormatError(f"{path} holds a {document.get('class')!r}, not a {cls.__name__}")
@@ -158,9 +202,17 @@ class _TablesOfPairs(nn.Module):
 
 
 def chow_liu_tree(Y: ArrayLike) -> NDArray[np.int64]:
-    """The tree (K − 1, 2) over the labels of Y (N, K) whose edges have the largest sum of mutual information.
+    """The tree over labels whose edges have the largest sum of mutual information.
 
-    Entries of −1 are unknown; a pair is counted where both are known.
+    Parameters
+    ----------
+    Y : array of shape (N, K)
+        Labels of the points; −1 is unknown, and a pair is counted where both are known.
+
+    Returns
+    -------
+    ndarray of shape (K − 1, 2)
+        Pairs of labels.
 
     Examples
     --------
@@ -191,7 +243,7 @@ def _check_points(X: ArrayLike) -> NDArray[np.float32]:
 
 def _mutual_information(Y: NDArray[np.int64]) -> NDArray[np.float64]:
     known = (Y >= 0).astype(np.float64)
-    values = [(Y == value).astype(np.float64) for value in (0, 1)]
+    values = [(value == Y).astype(np.float64) for value in (0, 1)]
     counts = np.maximum(known.T @ known, 1.0)
     information = np.zeros(counts.shape)
     for first, second in product(values, repeat=2):

@@ -76,9 +76,9 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         Parameters
         ----------
         X : sequence of Graph
+            With the number of node features that the classifier was fitted with.
         known : sequence of arrays of int, default=None
             Labels that are given, one array per graph, −1 where there is none; they are kept.
-            With the number of node features that the classifier was fitted with.
 
         Returns
         -------
