@@ -243,7 +243,7 @@ def _check_points(X: ArrayLike) -> NDArray[np.float32]:
 
 def _mutual_information(Y: NDArray[np.int64]) -> NDArray[np.float64]:
     known = (Y >= 0).astype(np.float64)
-    values = [(value == Y).astype(np.float64) for value in (0, 1)]
+    values = [np.equal(Y, value).astype(np.float64) for value in (0, 1)]
     counts = np.maximum(known.T @ known, 1.0)
     information = np.zeros(counts.shape)
     for first, second in product(values, repeat=2):
