@@ -6,7 +6,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles import graphs_of, hinge, random_potentials
+from oracles import graphs_of, hinge, labelings, random_potentials, score
 
 from neuralfactors.lattice import grid_edges
 from neuralfactors.learning.decode import Decoder, clamp_labelled
@@ -37,6 +37,48 @@ def test_weights_and_void_nodes_equal_enumeration(seed):
     torch.testing.assert_close(loss(potentials, y, node_weight), expected, rtol=1e-6, atol=1e-6)
     margins = StructuredPerceptronLoss(reduction="none", void="drop")(potentials, y)
     torch.testing.assert_close(margins, enumerated(potentials, y, node_costs(y), augment=False), rtol=1e-6, atol=1e-6)
+
+
+def by_cost_matrix(potentials, y, costs):
+    """The hinge of every graph by enumeration, where `costs` (V, L) says what each label costs."""
+    values = []
+    for unary, table, edges, i in graphs_of(potentials):
+        true = score(unary, table, edges, y[i])
+        found = [
+            costs[i].gather(1, z[:, None]).sum() + score(unary, table, edges, z) - true
+            for z in labelings(len(unary), unary.shape[1])
+        ]
+        values.append(torch.stack(found).max().clamp_min(0))
+    return torch.stack(values)
+
+
+@given(seed=st.integers(0, 2**16))
+def test_a_cost_for_every_pair_of_labels_equals_enumeration(seed):
+    potentials, y = random_potentials(seed)
+    generator = torch.Generator().manual_seed(seed)
+    matrix = torch.rand(3, 3, generator=generator, dtype=torch.float64).fill_diagonal_(0)
+    loss = StructuredHingeLoss(reduction="none", class_weight=matrix)
+    torch.testing.assert_close(loss(potentials, y), by_cost_matrix(potentials, y, matrix[y]), rtol=1e-6, atol=1e-6)
+    weight = torch.rand(len(y), generator=generator, dtype=torch.float64)
+    expected = by_cost_matrix(potentials, y, matrix[y] * weight[:, None])
+    torch.testing.assert_close(loss(potentials, y, weight), expected, rtol=1e-6, atol=1e-6)
+    costs = torch.rand(len(y), 3, generator=generator, dtype=torch.float64)
+    plain = StructuredHingeLoss(reduction="none")(potentials, y, costs)
+    torch.testing.assert_close(plain, by_cost_matrix(potentials, y, costs), rtol=1e-6, atol=1e-6)
+
+
+def test_a_cost_matrix_of_one_row_value_is_a_class_weight():
+    potentials, y = random_potentials(3)
+    weight = torch.tensor([0.5, 1.0, 3.0], dtype=torch.float64)
+    matrix = (weight[:, None] * torch.ones(3, dtype=torch.float64)).fill_diagonal_(0)
+    losses = [StructuredHingeLoss(class_weight=each)(potentials, y) for each in (weight, matrix)]
+    torch.testing.assert_close(*losses)
+
+
+@pytest.mark.parametrize("weight", [torch.ones(3, 3), torch.zeros(3, 2), -torch.ones(3, 3).fill_diagonal_(0)])
+def test_cost_matrices_that_make_no_sense_are_refused(weight):
+    with pytest.raises(ValueError, match="class_weight"):
+        StructuredHingeLoss(class_weight=weight)
 
 
 @pytest.mark.parametrize("length", [2, 5])
@@ -223,8 +265,8 @@ def test_bad_arguments_are_refused(arguments, message):
     ("node_weight", "message"),
     [
         ([1.0] * 7, "node_weight must be a tensor, got list"),
-        (torch.ones(6), r"node_weight must have shape \(7,\), got \(6,\)"),
-        (torch.ones(7, 1), r"node_weight must have shape \(7,\), got \(7, 1\)"),
+        (torch.ones(6), r"node_weight must have shape \(7,\) or \(7, 3\), got \(6,\)"),
+        (torch.ones(7, 1), r"node_weight must have shape \(7,\) or \(7, 3\), got \(7, 1\)"),
         (torch.tensor([1.0, -2.0, 1.0, 1.0, 1.0, 1.0, 1.0]), "node_weight must be finite and not negative, got -2.0"),
         (torch.tensor([1.0] * 6 + [torch.nan]), "node_weight must be finite and not negative, got nan"),
     ],

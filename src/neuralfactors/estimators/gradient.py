@@ -23,7 +23,7 @@ from neuralfactors.learning.auto import CHOSEN, by_name, resolve
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.descent import Descent, Progress
 from neuralfactors.learning.history import Callback, ProgressBar, Record, close
-from neuralfactors.learning.losses import AUTO, check_class_weight, check_part
+from neuralfactors.learning.losses import AUTO, check_class_weight, check_part, refuse_cost_matrix
 from neuralfactors.learning.samples import Samples, check_pairs, digest, has_edges, warn_of_dropped_edges
 from neuralfactors.learning.subgradient import Pair, Settings, Subgradient
 from neuralfactors.seeds import RandomState, seed_of
@@ -232,7 +232,11 @@ class GradientEstimator(StructuredEstimator):
         return {name: getattr(self, f"{name}_") for name in self._chosen_names() if hasattr(self, f"{name}_")}
 
     def _weights(self, samples: Samples) -> Tensor | None:
-        return check_class_weight(samples.class_weight(self._objective().class_weight))
+        objective = self._objective()
+        weight = samples.class_weight(objective.class_weight)
+        if objective.loss == "cross-entropy":
+            refuse_cost_matrix(weight, "a StructuralSVM takes one")
+        return check_class_weight(weight)
 
     def _on_device(self, weight: Tensor | None) -> Tensor | None:
         reference = next(self.model_.parameters())

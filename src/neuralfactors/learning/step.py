@@ -110,7 +110,7 @@ def accumulate(
         torch.autograd.backward(found.value.clamp_min(0).sum())
     clock.lap("backward")
     totals.add(found, y)
-    totals.costs += float(costs.sum())
+    totals.costs += float(_worst(costs).sum())
 
 
 def _backward_restricted(
@@ -127,6 +127,11 @@ def _backward_restricted(
         rows = torch.nonzero((before != after) & active[potentials.edge_graph])[:, 0]
         for block in _blocks(rows):
             model.backward_contrast("interaction", batch.edge_features, block, after, before, workspace)
+
+
+def _worst(costs: Tensor) -> Tensor:
+    """The most that a label costs at every node, (V,)."""
+    return costs if costs.ndim == 1 else costs.amax(1)
 
 
 def _blocks(rows: Tensor) -> Sequence[Tensor]:
@@ -154,7 +159,7 @@ def accumulate_cross_entropy(
         η; None: 1.
     """
     labelled = y >= 0
-    costs = node_costs(y, class_weight, batch.node_weight)
+    costs = _worst(node_costs(y, class_weight, batch.node_weight))
     values = model.unary(batch.node_features)
     clock.lap("forward")
     loss = (functional.cross_entropy(values, y.clamp_min(0), reduction="none") * costs).sum()
