@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from neuralfactors.estimators import (
         CuttingPlaneSVM,
         FrankWolfeSVM,
+        LatentSVM,
         MultiLabelClassifier,
         StructuralSVM,
         StructuredPerceptron,
@@ -44,6 +45,7 @@ __all__ = [
     "FrankWolfeSVM",
     "Graph",
     "GraphBatch",
+    "LatentSVM",
     "MultiLabelClassifier",
     "Network",
     "PerturbedLoss",
@@ -78,6 +80,7 @@ _HOMES = {
     "FrankWolfeSVM": "estimators",
     "Graph": "graph",
     "GraphBatch": "graph_batch",
+    "LatentSVM": "estimators",
     "MultiLabelClassifier": "estimators",
     "Network": "factors",
     "PerturbedLoss": "learning",

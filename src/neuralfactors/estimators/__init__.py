@@ -6,6 +6,7 @@ They are made of parts: a `Network` for each factor, a `Subgradient` that trains
 - `StructuralSVM`: linear or neural factors, trained together under a max-margin loss.
 - `StructuredPerceptron`: the same without margin and regulariser, averaged.
 - `UnaryClassifier`: every node by itself; also the first step of bifurcated training.
+- `LatentSVM`: hidden states of labels, and hidden nodes, around one of them.
 - `MultiLabelClassifier`: several labels a point, on plain arrays.
 - `CuttingPlaneSVM`, `FrankWolfeSVM`: linear factors, trained to a proved duality gap.
 """
@@ -15,6 +16,7 @@ from neuralfactors.extras import needs
 with needs(__name__, "learn"):
     from neuralfactors.estimators.base import StructuredEstimator
     from neuralfactors.estimators.checkpoint import Checkpoint
+    from neuralfactors.estimators.latent import LatentSVM
     from neuralfactors.estimators.linear import CuttingPlaneSVM, FrankWolfeSVM
     from neuralfactors.estimators.multilabel import MultiLabelClassifier, chow_liu_tree
     from neuralfactors.estimators.perceptron import StructuredPerceptron
@@ -32,6 +34,7 @@ __all__ = [
     "CuttingPlaneSVM",
     "Decoder",
     "FrankWolfeSVM",
+    "LatentSVM",
     "MultiLabelClassifier",
     "Network",
     "StructuralSVM",

@@ -47,7 +47,10 @@ class Predictor(Composed):
         list of ndarray of shape (V,)
             Labels, int64, one array per graph.
         """
-        return self._decode_altered(X, self._check_known(X, known), lambda given, y, _: clamp_labelled(given, y))
+        check_is_fitted(self, "model_")
+        return self._decode_altered(
+            X, check_known(X, known, self.n_labels_), lambda given, y, _: clamp_labelled(given, y)
+        )
 
     def loss_augmented_predict(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> list[NDArray[np.int64]]:
         """The labelling z that violates the margin most, for every graph: of largest score plus loss Δ(y, z); Eq. (8).
@@ -176,17 +179,6 @@ class Predictor(Composed):
             found += np.split(self.decode(potentials), batch.node_ptr[1:-1].numpy())
         return found
 
-    def _check_known(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None) -> list[NDArray[np.int64]] | None:
-        if known is None:
-            return None
-        check_is_fitted(self, "model_")
-        X, known = check_pairs(X, known)
-        given = [check_labels(known[n], X[n].n_nodes, f"known[{n}]") for n in range(len(X))]
-        highest = max((int(y.max()) for y in given if y.size), default=VOID)
-        if highest >= self.n_labels_:
-            raise ValueError(f"known must hold labels below {self.n_labels_}, got {highest}")
-        return given
-
     def _decoder(self) -> Decoder:
         return check_part("decoder", self.part("decoder"), Decoder)
 
@@ -216,3 +208,15 @@ class Predictor(Composed):
     def _potentials(self, batch: GraphBatch) -> Potentials:
         potentials: Potentials = self.model_(batch)
         return potentials
+
+
+def check_known(X: Sequence[Graph], known: Sequence[ArrayLike] | None, n_labels: int) -> list[NDArray[np.int64]] | None:
+    """Known labels of the graphs X as arrays, refused unless they fit the graphs and lie below `n_labels`."""
+    if known is None:
+        return None
+    X, known = check_pairs(X, known)
+    given = [check_labels(known[n], X[n].n_nodes, f"known[{n}]") for n in range(len(X))]
+    highest = max((int(y.max()) for y in given if y.size), default=VOID)
+    if highest >= n_labels:
+        raise ValueError(f"known must hold labels below {n_labels}, got {highest}")
+    return given

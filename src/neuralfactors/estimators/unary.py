@@ -13,6 +13,7 @@ from scipy.special import log_softmax
 from sklearn.base import TransformerMixin
 
 from neuralfactors.estimators.gradient import GradientEstimator, Objective
+from neuralfactors.estimators.prediction import check_known
 from neuralfactors.graph import Graph
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.losses import AUTO
@@ -86,7 +87,7 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
             Labels, one array per graph.
         """
         predictions = [scores.argmax(axis=1) for scores in self._unary_scores(X)]
-        given = self._check_known(X, known)
+        given = check_known(X, known, self.n_labels_)
         if given is None:
             return predictions
         return [np.where(y < 0, y_pred, y) for y, y_pred in zip(given, predictions, strict=True)]

@@ -1,0 +1,93 @@
+"""Hidden states and hidden nodes: prediction against enumeration, and problems that plain models cannot solve."""
+
+import itertools
+
+import numpy as np
+import pytest
+import torch
+
+from neuralfactors.datasets import make_boxes, make_crosses
+from neuralfactors.estimators import FrankWolfeSVM, LatentSVM, StructuralSVM
+from neuralfactors.graph import Graph
+from neuralfactors.lattice import grid_edges, grid_graph, point_graphs
+
+BASE = StructuralSVM((), (), max_iter=30)
+
+
+@pytest.fixture(scope="module")
+def crosses():
+    X, Y = make_crosses(20, size=8, n_crosses=1, noise=5)
+    return [grid_graph(x) for x in X], list(Y.reshape(20, -1))
+
+
+@pytest.fixture(scope="module")
+def middle():
+    """Points whose label is 1 in the middle of a line, which no linear score can tell."""
+    X = np.array([[-2.0], [0.0], [2.0]] * 10)
+    return point_graphs(X), (X == 0).astype(int)
+
+
+@pytest.mark.parametrize("learner", ["alternate", "subgradient"])
+def test_states_tell_what_no_linear_score_can(middle, learner):
+    assert StructuralSVM((), (), max_iter=30).fit(*middle).score(*middle) < 0.7
+    latent = LatentSVM([2, 1], base=BASE, learner=learner, max_iter=40).fit(*middle)
+    assert latent.score(*middle) == 1.0
+    assert latent.state_label_.tolist() == [0, 0, 1]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_the_middle_of_a_cross_becomes_a_state(crosses):
+    X, Y = crosses
+    plain = FrankWolfeSVM(C=100.0).fit(X[:10], Y[:10])
+    latent = LatentSVM([1, 2], base=FrankWolfeSVM(C=100.0)).fit(X[:10], Y[:10])
+    assert latent.score(X[10:], Y[10:]) > plain.score(X[10:], Y[10:])
+    middles = [np.bincount(states, minlength=3)[1:].min() for states in latent.predict_states(X, Y)]
+    assert np.mean(np.array(middles) == 1) > 0.8
+
+
+def test_predictions_are_the_best_of_all_states(chains):
+    X, Y = chains
+    latent = LatentSVM([2, 1, 1], base=StructuralSVM((), (), max_iter=3, C=100.0), max_iter=1).fit(X, Y)
+    known = [np.where(np.arange(len(y)) % 2, -1, y) for y in Y]
+    for graph, given, states in zip(X[:4], known, latent.predict_states(X, known), strict=False):
+        (potentials,) = latent.base_.potentials([graph])
+        labels = latent.state_label_[states]
+        assert (labels[given >= 0] == given[given >= 0]).all()
+        allowed = [np.flatnonzero((latent.state_label_ == y) | (y < 0)) for y in given]
+        best = max(float(potentials.score(torch.tensor(z))) for z in itertools.product(*allowed))
+        assert float(potentials.score(torch.from_numpy(states))) == pytest.approx(best, rel=1e-5)
+
+
+def test_hidden_nodes_carry_no_cost_and_join_what_belongs_together():
+    X, Y = make_boxes(20, random_state=1)
+    quarters = [(16 + 2 * a + b, 4 * (2 * a + i) + 2 * b + j) for a, b, i, j in itertools.product((0, 1), repeat=4)]
+    kinds = np.repeat(np.eye(2), [len(grid_edges(4, 4)), 16], axis=0)
+    graphs = []
+    for x in X:
+        features = np.zeros((20, 3))
+        features[:16, :2], features[16:, 2] = x.reshape(16, 2), 1
+        graphs.append(Graph(features, np.concatenate([grid_edges(4, 4), quarters]), kinds))
+    labels = [np.concatenate([y.ravel(), np.full(4, -1)]) for y in Y]
+    plain = FrankWolfeSVM(C=20.0).fit([grid_graph(x) for x in X], Y.reshape(20, -1))
+    assert plain.score([grid_graph(x) for x in X], Y.reshape(20, -1)) < 1.0
+    assert LatentSVM(1, base=FrankWolfeSVM()).fit(graphs, labels).score(graphs, labels) == 1.0
+
+
+def test_states_of_a_label_cost_nothing_among_themselves(chains):
+    latent = LatentSVM([2, 1, 1], base=StructuralSVM((), (), max_iter=1, class_weight=[1.0, 2.0, 3.0]), max_iter=1)
+    costs = np.asarray(latent.fit(*chains).base_.class_weight)
+    assert costs.tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 0, 2], [3, 3, 3, 0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"n_states": [1, 2]}, r"n_states must be a number ≥ 1 or 3 of them, one per label, got \[1, 2\]"),
+        ({"n_states": 0}, "n_states must be a number ≥ 1"),
+        ({"learner": "em"}, "learner must be one of"),
+        ({"max_iter": 0}, "max_iter"),
+    ],
+)
+def test_wrong_arguments_are_named(chains, options, message):
+    with pytest.raises(ValueError, match=message):
+        LatentSVM(**options).fit(*chains)
