@@ -5,22 +5,22 @@ from pathlib import Path
 
 FOLDER = Path(__file__).parent
 HEAD = """# Few labels
-A graph need not be labelled as a whole. Labels of −1 are unknown: `StructuralSVM` completes them by inference while it learns
-(`void="complete"`, the default), and `predict` keeps what is known:
+A graph need not be labelled as a whole. Labels of −1 are unknown: `StructuralSVM` completes them by inference while it
+learns (`void="complete"`, the default), and `predict` keeps what is known:
 
 ```python
 svm = StructuralSVM((), ()).fit([graph], [y])       # y holds −1 where nothing is known
 labels = svm.predict([graph], known=[y])[0]
 ```
 
-Accuracy on the nodes without label, on a citation-like graph: 7 classes, 20 noisy features, most edges within a class. Logistic
-regression sees the features only, label propagation (the harmonic solution) the edges only.
+Accuracy on the nodes without label, on a citation-like graph: 7 classes, 20 noisy features, most edges within a class.
+Logistic regression sees the features only, label propagation (the harmonic solution) the edges only.
 
 """
 TAIL = """
-Linear factors are the ones to take when labels are few: the networks of `StructuralSVM()` fit the few labelled nodes too closely.
-Figures that miss are below the better of the two rivals. The page is made by `python docs/few_labels.py`, the figures by
-`python benchmarks/few_node_labels.py --json docs/few-labels.json`.
+Linear factors are the ones to take when labels are few: the networks of `StructuralSVM()` fit the few labelled nodes
+too closely. Figures that miss are below the better of the two rivals. The page is made by `python docs/few_labels.py`,
+the figures by `python benchmarks/few_node_labels.py --json docs/few-labels.json`.
 """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -173,7 +173,7 @@ class LatentSVM(Composed):
 
         def restrict(given: Potentials, y: Tensor, _: Tensor | None) -> Potentials:
             allowed = (labels.to(y.device) == y[:, None]) | (y < 0)[:, None]
-            return replace(given, unary=given.unary.masked_fill(~allowed, -torch.inf))
+            return given.with_unary(given.unary.masked_fill(~allowed, -torch.inf))
 
         states: list[Labels] = self.base_._decode_altered(X, Y, restrict)
         return states
