@@ -28,9 +28,10 @@ from neuralfactors.graph import Graph
 from neuralfactors.learning.checkpoints import restore_training, training_state
 from neuralfactors.learning.decode import Decoded, Decoder
 from neuralfactors.learning.descent import Descent
+from neuralfactors.learning.margin import loss_augment, node_costs
 from neuralfactors.learning.samples import Samples
 from neuralfactors.learning.subgradient import Settings, Subgradient
-from neuralfactors.potentials import Potentials, loss_augment, node_costs
+from neuralfactors.potentials import Potentials
 
 N_NODE_FEATURES, N_EDGE_FEATURES = 90, 32
 UNARY_HIDDEN, INTERACTION_HIDDEN = 256, 512

@@ -1,7 +1,7 @@
-"""Potentials of a batch of graphs, the score g(x, y) of a labelling, the loss Δ(y, z) and its place in inference.
+"""Potentials of a batch of graphs, and the score g(x, y) of a labelling.
 
-Factors make potentials, inference maximises them, and losses compare the scores of two labellings. All of it is in
-torch and differentiable. The letters are the paper's: y are the true labels, z those that inference finds.
+Factors make potentials, inference maximises them, and losses compare the scores of two labellings, all in torch and
+differentiable. The letters are the paper's: y are the true labels, z those that inference finds.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Self
 
+from neuralfactors import score_tensors
 from neuralfactors.extras import needs
 from neuralfactors.layouts import Layout, chains, grids
 
@@ -63,29 +64,16 @@ class Potentials(Distribution):
     _known: dict[Tensor, Tensor] = field(default_factory=dict, init=False, repr=False)  # pointers -> graph of each row
 
     def __post_init__(self) -> None:
-        if self.unary.ndim != 2:
-            raise ValueError(f"unary must have shape (V, L), got {tuple(self.unary.shape)}")
-        n_labels, n_edges = self.unary.shape[1], len(self.edges)
-        if self.edges.ndim != 2 or self.edges.dtype != torch.int64:
-            got = f"{self.edges.dtype} of shape {tuple(self.edges.shape)}"
-            raise ValueError(f"edges must be int64 of shape (E, 2), or (E, Q) for order Q, got {got}")
-        expected = (n_edges,) + (n_labels,) * self.edges.shape[1]
-        rows = (*self.interaction.shape[:1], self.interaction.ndim - 1)
-        if self.interaction.ndim > 2 and rows != self.edges.shape == rows[::-1]:
-            raise ValueError(f"edges must have shape {rows} for this interaction, got {rows[::-1]}: transpose them")
-        object.__setattr__(self, "interaction", _distinct(self.interaction, len(expected)))
-        if self.interaction.shape not in (expected, (1, *expected[1:])):
-            raise ValueError(f"interaction must have shape {expected}, got {tuple(self.interaction.shape)}")
-        if self.node_ptr is None:
-            object.__setattr__(self, "node_ptr", torch.tensor([0, len(self.unary)]))
-        if self.edge_ptr is None:
-            object.__setattr__(self, "edge_ptr", torch.tensor([0, n_edges]))
+        tables = score_tensors.distinct_tables(self.interaction, self.edges.ndim and self.edges.shape[-1] + 1)
+        score_tensors.check_shapes(self.unary, self.interaction, tables, self.edges)
+        object.__setattr__(self, "interaction", tables)
+        for name, rows in (("node_ptr", self.unary), ("edge_ptr", self.edges)):
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, torch.tensor([0, len(rows)]))
         if not torch.compiler.is_compiling():  # else inference checks them
-            _check_pointers(self.node_ptr, "node_ptr", len(self.unary), "unary")
-            _check_pointers(self.edge_ptr, "edge_ptr", n_edges, "interaction")
-        if len(self.node_ptr) != len(self.edge_ptr):
-            lengths = f"{len(self.node_ptr)} and {len(self.edge_ptr)}"
-            raise ValueError(f"node_ptr and edge_ptr must be of the same length, got {lengths}")
+            score_tensors.check_pointers(self.node_ptr, "node_ptr", len(self.unary), "unary")
+            score_tensors.check_pointers(self.edge_ptr, "edge_ptr", len(self.edges), "interaction")
+        score_tensors.check_same_length(node_ptr=self.node_ptr, edge_ptr=self.edge_ptr)
 
     @classmethod
     def chain(
@@ -212,9 +200,9 @@ class Potentials(Distribution):
 
     def _graph_numbers(self, pointers: Tensor, n_rows: int) -> Tensor:
         if torch.compiler.is_compiling():  # torch.compile sees for itself what is computed twice
-            return graph_numbers(pointers, self.unary.device, n_rows)
+            return score_tensors.graph_numbers(pointers, self.unary.device, n_rows)
         if pointers not in self._known:
-            self._known[pointers] = graph_numbers(pointers, self.unary.device, n_rows)
+            self._known[pointers] = score_tensors.graph_numbers(pointers, self.unary.device, n_rows)
         return self._known[pointers]
 
     def with_unary(self, unary: Tensor) -> Potentials:
@@ -248,7 +236,7 @@ class Potentials(Distribution):
             Half precision is added up in float32.
         """
         nodes, edges = self.selected(y)
-        return self.sum_by_graph(_to_summands(nodes), _to_summands(edges))
+        return self.sum_by_graph(score_tensors.to_summands(nodes), score_tensors.to_summands(edges))
 
     def selected(self, y: Tensor) -> tuple[Tensor, Tensor]:
         """The factor values that a labelling selects.
@@ -265,7 +253,7 @@ class Potentials(Distribution):
         edges : Tensor of shape (E,)
             Interaction scores.
         """
-        joint = joint_labels(y, self.edges, self.n_labels)
+        joint = score_tensors.joint_labels(y, self.edges, self.n_labels)
         return self.unary.gather(1, y[:, None])[:, 0], self._entries(joint[:, None])[:, 0]
 
     def _entries(self, joint: Tensor) -> Tensor:
@@ -291,10 +279,10 @@ class Potentials(Distribution):
         Tensor of shape (G,)
             Differentiable; rows at which `z` and `y` agree take no part in the gradient.
         """
-        before, after = joint_labels(y, self.edges, self.n_labels), joint_labels(z, self.edges, self.n_labels)
+        before, after = (score_tensors.joint_labels(labels, self.edges, self.n_labels) for labels in (y, z))
         changed = before != after if inside is None else (before != after) & inside[self.edges].all(dim=1)
-        nodes = _difference(self.unary.gather(1, torch.stack([z, y], dim=1)), z != y)
-        edges = _difference(self._entries(torch.stack([after, before], dim=1)), changed)
+        nodes = score_tensors.difference(self.unary.gather(1, torch.stack([z, y], dim=1)), z != y)
+        edges = score_tensors.difference(self._entries(torch.stack([after, before], dim=1)), changed)
         return self.sum_by_graph(nodes, edges)
 
     def sum_by_graph(self, nodes: Tensor, edges: Tensor) -> Tensor:
@@ -360,134 +348,3 @@ class Potentials(Distribution):
             return replace(self, unary=unary, edges=self.edges[inside], edge_ptr=edge_ptr)
         rows = inside.view((-1,) + (1,) * self.edges.shape[1])
         return replace(self, unary=unary, interaction=self.interaction.masked_fill(~rows, 0.0))
-
-
-def joint_labels(y: Tensor, edges: Tensor, n_labels: int) -> Tensor:
-    """Which of the L^Q entries of its table every interaction takes.
-
-    Parameters
-    ----------
-    y : Tensor of shape (V,)
-        Labels.
-    edges : Tensor of shape (E, Q)
-        Nodes of every interaction.
-    n_labels : int
-        L.
-
-    Returns
-    -------
-    Tensor of shape (E,)
-        int64, the label of the last node running fastest.
-    """
-    joint = torch.zeros(len(edges), dtype=torch.int64, device=edges.device)
-    for labels in y.index_select(0, edges.reshape(-1)).view(edges.shape).unbind(1):
-        joint = joint * n_labels + labels
-    return joint
-
-
-def node_costs(y: Tensor, class_weight: Tensor | None = None, node_weight: Tensor | None = None) -> Tensor:
-    """What a wrong label costs at every node: η(yᵢ), or η(yᵢ, ·), times the node's weight; nothing at void nodes.
-
-    Parameters
-    ----------
-    y : Tensor of shape (V,)
-        True labels, -1 for void.
-    class_weight : Tensor of shape (L,) or (L, L), default=None
-        η by true label, or by true label (row) and predicted one (column), zero where they are the same; None: 1.
-    node_weight : Tensor of shape (V,) or (V, L), default=None
-        (V, L): what every label costs at every node. None: 1.
-
-    Returns
-    -------
-    Tensor of shape (V,) or (V, L)
-        The costs of a wrong label or, where these differ, of every label; on the device of `y`.
-    """
-    labelled = y >= 0
-    costs = labelled.to(torch.get_default_dtype() if node_weight is None else node_weight.dtype)
-    weights = [] if class_weight is None else [class_weight.to(y.device)[y.clamp_min(0)]]
-    weights += [] if node_weight is None else [node_weight]
-    wide = any(weight.ndim == 2 for weight in weights)
-    costs = costs[:, None] if wide else costs
-    for weight in weights:
-        costs = costs * (weight[:, None] if wide and weight.ndim == 1 else weight)
-    return costs
-
-
-def hamming(y: Tensor, z: Tensor, costs: Tensor, graph: Tensor | None = None, n_graphs: int = 1) -> Tensor:
-    """Loss Δ(y, z) of every graph: the sum of the costs of the nodes that differ; Eq. (5).
-
-    Parameters
-    ----------
-    y, z : Tensor of shape (V,)
-        True and predicted labels.
-    costs : Tensor of shape (V,) or (V, L)
-        See `node_costs`.
-    graph : Tensor of shape (V,), default=None
-        The graph of every node; None: all belong to one.
-    n_graphs : int, default=1
-        G, where `graph` is given.
-
-    Returns
-    -------
-    Tensor of shape (G,)
-        The losses.
-    """
-    wrong = costs * (z != y) if costs.ndim == 1 else costs.gather(1, z[:, None])[:, 0]
-    if graph is None:
-        return wrong.sum()[None]
-    return wrong.new_zeros(n_graphs).index_add(0, graph, wrong)
-
-
-def loss_augment(potentials: Potentials, y: Tensor, costs: Tensor) -> Potentials:
-    """The potentials with Δ(y, ·) added to the unary ones, whose argmax is the loss-augmented prediction; Eq. (8).
-
-    Parameters
-    ----------
-    potentials : Potentials
-        Of a batch.
-    y : Tensor of shape (V,)
-        True labels; what void nodes have here does not matter, as they cost nothing.
-    costs : Tensor of shape (V,) or (V, L)
-        See `node_costs`.
-
-    Returns
-    -------
-    Potentials
-        Every wrong label of a node scores its cost more than before.
-    """
-    scores = _to_summands(potentials.unary)
-    costs = costs.to(scores.dtype)
-    if costs.ndim == 2:
-        return potentials.with_unary(scores + costs)
-    costs = costs[:, None]
-    return potentials.with_unary((scores + costs).scatter_add(1, y.clamp_min(0)[:, None], -costs))
-
-
-def graph_numbers(pointers: Tensor, device: torch.device | None = None, n_rows: int | None = None) -> Tensor:
-    """The graph of every one of the `n_rows` rows that `pointers` (G + 1,) divide among G graphs."""
-    sizes = pointers.diff()
-    return torch.repeat_interleave(torch.arange(len(sizes)), sizes, output_size=n_rows).to(device)
-
-
-def _distinct(tables: Tensor, ndim: int) -> Tensor:
-    """The tables that differ: one (1, L, ..., L) where all edges share it."""
-    if tables.ndim == ndim - 1:
-        return tables[None]
-    return tables[:1] if tables.ndim == ndim and len(tables) > 1 and tables.stride(0) == 0 else tables
-
-
-def _difference(pairs: Tensor, differ: Tensor) -> Tensor:
-    """The first less the second of `pairs` (N, 2); zero where nothing differs, also where both are −inf."""
-    plus, minus = _to_summands(pairs).unbind(1)
-    return torch.where(differ, plus - minus, 0.0)
-
-
-def _to_summands(values: Tensor) -> Tensor:
-    # Half precision is enough to choose labels but not to add up their scores.
-    return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
-
-
-def _check_pointers(pointers: Tensor, name: str, end: int, counted: str) -> None:
-    good = pointers.ndim == 1 and len(pointers) >= 1 and pointers.dtype == torch.int64
-    if not good or int(pointers[0]) != 0 or int(pointers[-1]) != end or bool((pointers.diff() < 0).any()):
-        raise ValueError(f"{name} must be int64, start at 0, not decrease and end at the {end} rows of {counted}")

@@ -10,7 +10,8 @@ from oracles import graphs_of, labelings, random_potentials, score
 
 from neuralfactors.lattice import grid_edges
 from neuralfactors.learning import CRFLoss, PerturbedLoss
-from neuralfactors.potentials import Potentials, node_costs
+from neuralfactors.learning.margin import node_costs
+from neuralfactors.potentials import Potentials
 
 
 def log_sum(unary, interaction, edges, y, costs=None):

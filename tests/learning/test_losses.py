@@ -11,7 +11,8 @@ from oracles import graphs_of, hinge, labelings, random_potentials, score
 from neuralfactors.lattice import grid_edges
 from neuralfactors.learning.decode import Decoder, clamp_labelled
 from neuralfactors.learning.losses import StructuredHingeLoss, StructuredPerceptronLoss, violation
-from neuralfactors.potentials import Potentials, node_costs
+from neuralfactors.learning.margin import node_costs
+from neuralfactors.potentials import Potentials
 
 
 def enumerated(potentials, y, costs, augment=True):

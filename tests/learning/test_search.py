@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from oracles import hinge, random_potentials
 
 from neuralfactors import Decoder, Potentials, StructuredHingeLoss, StructuredPerceptronLoss, decode
-from neuralfactors.potentials import node_costs
+from neuralfactors.learning.margin import node_costs
 
 LOSSES = [StructuredHingeLoss, StructuredPerceptronLoss]
 

@@ -18,8 +18,9 @@ from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.labels import VOID
 from neuralfactors.learning.decode import Decoder, clamp_labelled, node_scores
 from neuralfactors.learning.losses import check_class_weight, check_part
+from neuralfactors.learning.margin import loss_augment, node_costs
 from neuralfactors.learning.samples import Samples, check_pairs, check_sequence, check_void_mark, has_edges
-from neuralfactors.potentials import Potentials, loss_augment, node_costs
+from neuralfactors.potentials import Potentials
 
 
 class Predictor(Composed):

@@ -15,8 +15,9 @@ from neuralfactors.inference.sum_problem import MAX_ENTRIES
 from neuralfactors.inference.sums import SumOptions
 from neuralfactors.learning.decode import clamp_labelled
 from neuralfactors.learning.losses import as_labels, check_class_weight, check_node_weight, check_option
+from neuralfactors.learning.margin import loss_augment, node_costs
 from neuralfactors.learning.search import check_allowed
-from neuralfactors.potentials import Potentials, loss_augment, node_costs
+from neuralfactors.potentials import Potentials
 
 
 @dataclass(frozen=True)

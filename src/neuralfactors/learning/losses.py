@@ -16,8 +16,9 @@ from torch import Tensor, nn
 
 from neuralfactors.layouts import as_int64
 from neuralfactors.learning.decode import Decoded, Decoder
+from neuralfactors.learning.margin import hamming, node_costs
 from neuralfactors.learning.search import check_range, find_rival
-from neuralfactors.potentials import Potentials, hamming, node_costs
+from neuralfactors.potentials import Potentials
 
 T = TypeVar("T")
 AUTO = "auto"  # a parameter that is to be chosen when the training data are known; see `neuralfactors.learning.auto`

@@ -14,7 +14,8 @@ from neuralfactors.distribution import TensorMarginals
 from neuralfactors.learning.decode import Decoder, clamp_labelled
 from neuralfactors.learning.likelihood import LikelihoodLoss
 from neuralfactors.learning.losses import check_count, check_part
-from neuralfactors.potentials import Potentials, joint_labels
+from neuralfactors.potentials import Potentials
+from neuralfactors.score_tensors import joint_labels
 from neuralfactors.seeds import RandomState, seed_of
 
 

@@ -8,7 +8,8 @@ import torch
 from torch import Tensor
 
 from neuralfactors.learning.decode import Decoded, Decoder, clamp_labelled, fake_decoded, is_traced, tensors_of
-from neuralfactors.potentials import Potentials, loss_augment
+from neuralfactors.learning.margin import loss_augment
+from neuralfactors.potentials import Potentials
 
 
 class Rival(NamedTuple):

@@ -15,7 +15,9 @@ from neuralfactors.graph_batch import GraphBatch
 from neuralfactors.layers import Workspace
 from neuralfactors.learning.decode import Decoder
 from neuralfactors.learning.losses import Violation, violation
-from neuralfactors.potentials import Potentials, joint_labels, node_costs
+from neuralfactors.learning.margin import node_costs
+from neuralfactors.potentials import Potentials
+from neuralfactors.score_tensors import joint_labels
 
 BACKWARD_ROWS = 4096  # at a time, so that what lies between the layers stays in the processor's cache
 PARTS = ("read", "forward", "inference", "backward", "update")
