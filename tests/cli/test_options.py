@@ -45,7 +45,7 @@ def test_an_interrupted_run_says_how_it_goes_on(tmp_path, begun):
         raise KeyboardInterrupt
     assert ("resume" in str(caught.value)) == begun
     if begun:
-        words = shlex.split(str(caught.value).split("'", 1)[1].rsplit("' goes", 1)[0])
+        words = shlex.split(str(caught.value).removeprefix("Interrupted. To continue: "))
         assert words == ["neuralfactors", "resume", str(run)]
 
 

@@ -122,4 +122,4 @@ def test_a_comparison_names_what_is_missing(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert out.startswith("variant")
     assert "seed-0 has not started" in err
-    assert "seed-1 has not begun" in err
+    assert "seed-1 has not started" in err

@@ -91,7 +91,7 @@ class Wrong(nn.Module):
         (lambda _, weight: weight, "the model must give Potentials for a GraphBatch, got Parameter"),
         (
             lambda batch, weight: Potentials(weight.expand(4, 3), weight.expand(2, 3, 3), batch.edges),
-            r"the model's unary factor must give values of shape \(4, 2\), got \(4, 3\)",
+            r"the model's unary factor must return values of shape \(4, 2\), got \(4, 3\)",
         ),
         (
             lambda batch, weight: Potentials(weight.expand(4, 2), weight.expand(2, 2, 2), batch.edges),

@@ -93,7 +93,7 @@ class BatchMarginals:
 
     def __getitem__(self, g: int) -> Marginals:
         if not -len(self) <= g < len(self):
-            raise IndexError(f"graph {g} is not among the {len(self)} of this batch")
+            raise IndexError(f"graph {g} does not exist: this batch has {len(self)}")
         g %= len(self)
         return Marginals(
             log_partition=float(self.log_partition[g]),

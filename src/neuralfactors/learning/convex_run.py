@@ -73,7 +73,7 @@ class ConvexRun:
 
     @property
     def held_up(self) -> bool:
-        """Whether inference alone leaves open more than is allowed, so that no number of passes would be enough."""
+        """Whether inference alone leaves a larger gap than is allowed, so that no number of passes would be enough."""
         return self.unproved > self._allowed
 
     @property
