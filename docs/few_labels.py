@@ -24,6 +24,11 @@ the figures by `python benchmarks/few_node_labels.py --json docs/few-labels.json
 """
 
 
+def cell(row):
+    """The figure of a row, and whether it misses its target; a dash where it was not measured."""
+    return "–" if row is None else f"{row['value']:.3f}{'' if row['holds'] else ' (misses)'}"
+
+
 def page(rows):
     """The page of the benchmark's rows."""
     rows = [row for row in rows if "seconds" not in row["metric"]]
@@ -31,7 +36,7 @@ def page(rows):
     lines = [f"| | {' | '.join(cases)} |", f"| --- |{' ---: |' * len(cases)}"]
     for metric in dict.fromkeys(row["metric"] for row in rows):
         found = {row["case"]: row for row in rows if row["metric"] == metric}
-        cells = [f"{found[c]['value']:.3f}{'' if found[c]['holds'] else ' (misses)'}" for c in cases]
+        cells = [cell(found.get(case)) for case in cases]
         lines.append(f"| {metric if 'SVM' not in metric else f'`{metric}`'} | {' | '.join(cells)} |")
     return HEAD + "\n".join(lines) + "\n" + TAIL
 
