@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 
 from neuralfactors.graph import Graph
 from neuralfactors.learning.samples import Samples
@@ -54,6 +53,8 @@ def _surroundings(graph: Graph, y: Labels, n_labels: int) -> NDArray[Any]:
 
 
 def _clusters(points: NDArray[Any], n_clusters: int, seed: int) -> Labels:
+    from sklearn.cluster import KMeans  # here, since it takes long to import and only training needs it
+
     n_clusters = min(n_clusters, len(np.unique(points, axis=0)))
     if n_clusters == 1:
         return np.zeros(len(points), dtype=np.int64)
