@@ -78,12 +78,12 @@ class LikelihoodLoss(nn.Module):
         if self.margin > 0:
             costs = self.margin * node_costs(torch.where(labelled, y, -1), self.class_weight, node_weight)
             rivals = loss_augment(potentials, y, costs)
-        values = self.compare(rivals, potentials, y, full)
+        values = self._compare(rivals, potentials, y, full)
         if self.reduction == "none":
             return values
         return values.mean() if self.reduction == "mean" else values.sum()
 
-    def compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
+    def _compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
         """Loss of every graph: all labellings of `rivals` against those of `potentials` that agree with `y`.
 
         Parameters
@@ -170,25 +170,8 @@ class CRFLoss(LikelihoodLoss):
         }  # fmt: skip
         self.report: SumReport | None = None
 
-    def compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
-        """The logarithm of the sum over all labellings less that over those that agree with `y`.
-
-        Parameters
-        ----------
-        rivals : Potentials
-            Whose labellings all count; they have the margin.
-        potentials : Potentials
-            The same without it.
-        y : Tensor of shape (V,)
-            The labels.
-        full : bool
-            Whether `y` labels every node.
-
-        Returns
-        -------
-        Tensor of shape (G,)
-            The differences.
-        """
+    def _compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
+        """The logarithm of the sum over all labellings less that over those that agree with `y`."""
         value, found = log_partition(rivals.tensors, **self.options)
         self.report = SumReport(found.status, found.converged)
         given = potentials.score(y) if full else clamp_labelled(potentials, y).log_partition(**self.options)

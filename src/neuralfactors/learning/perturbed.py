@@ -75,25 +75,8 @@ class PerturbedLoss(LikelihoodLoss):
         self.seed = seed_of(random_state)
         self.n_calls = 0
 
-    def compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
-        """The mean violation of the perturbed predictions.
-
-        Parameters
-        ----------
-        rivals : Potentials
-            Whose labellings all count; they have the margin.
-        potentials : Potentials
-            The same without it.
-        y : Tensor of shape (V,)
-            The labels.
-        full : bool
-            Whether `y` labels every node.
-
-        Returns
-        -------
-        Tensor of shape (G,)
-            The means.
-        """
+    def _compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
+        """The mean violation of the perturbed predictions."""
         self.n_calls += 1
         total = torch.zeros((), device=rivals.unary.device)
         for noise in _noise(rivals, self.n_samples, self.sigma, (self.seed, self.n_calls)):
