@@ -238,7 +238,7 @@ def check_indicators(name: str, Y: ArrayLike, n_points: int, n_outputs: int | No
 
 
 def _check_points(X: ArrayLike) -> NDArray[np.float32]:
-    return np.asarray(check_array(X, dtype=np.float32))
+    return np.asarray(check_array(X, dtype=np.float32, input_name="X"))
 
 
 def _mutual_information(Y: NDArray[np.int64]) -> NDArray[np.float64]:
