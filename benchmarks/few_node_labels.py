@@ -16,8 +16,8 @@ from defaults import ONE_THREAD, citations
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 
+from neuralfactors import Graph
 from neuralfactors.estimators import StructuralSVM
-from neuralfactors.graph import Graph
 
 SHARES = (0.1, 0.3)
 ROUNDS = 100  # of label propagation, after which nothing changes

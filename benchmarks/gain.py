@@ -19,15 +19,8 @@ from sklearn.ensemble import RandomForestClassifier
 from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.estimators import UnaryClassifier
 from neuralfactors.metrics import Scores
-from neuralfactors.segmentation import (
-    WITH_CNN,
-    Describer,
-    LabelledGraphs,
-    Segmenter,
-    default_balance,
-    default_parameters,
-    evaluate,
-)
+from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter, default_parameters, evaluate
+from neuralfactors.segmentation._defaults import WITH_CNN, default_balance
 from neuralfactors.vision import FeatureSettings
 
 SEEDS, TREES, SCENES = 3, 100, 60

@@ -17,11 +17,10 @@ import torch
 from scipy.sparse import csr_array, random_array, vstack
 from sklearn.svm import LinearSVC
 
-from neuralfactors.datasets.chains import Problem, make_chains
-from neuralfactors.datasets.pystruct import load_letters
+from neuralfactors import Graph, chain_edges
+from neuralfactors.datasets import load_letters, make_chains
+from neuralfactors.datasets._chains import GraphsAndLabels
 from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM
-from neuralfactors.graph import Graph
-from neuralfactors.lattice import chain_edges
 
 DATA = Path(os.environ.get("NEURALFACTORS_DATA", "../shared/data")) / "pystruct"
 # PyStruct's Frank-Wolfe learner on one fold of letters, 11 passes, one thread, measured when the targets were set.
@@ -41,7 +40,7 @@ def seconds_of(work: Callable[[], object], repeats: int = 1) -> float:
     return min(times)
 
 
-def nodes_alone(problem: Problem) -> float:
+def nodes_alone(problem: GraphsAndLabels) -> float:
     """CPU seconds of LinearSVC on the nodes of all graphs."""
     X, Y = problem
     sparse = not isinstance(X[0].node_features, np.ndarray)
@@ -80,7 +79,7 @@ def measure_scenes(report: harness.Report) -> None:
     report.measured(case, "Hamming loss", 1 - svm.score(*test))
 
 
-def _scenes(part: str) -> Problem:
+def _scenes(part: str) -> GraphsAndLabels:
     with np.load(DATA / "scene.npz") as stored:
         features, labels = (stored[f"{name}_{part}"] for name in ("X", "y"))
     n_labels = labels.shape[1]
@@ -108,7 +107,7 @@ def measure_many(report: harness.Report, n_graphs: int) -> None:
         report.measured(case, f"{name}, times LinearSVC", seconds / alone)
 
 
-def large_graph(n_nodes: int, n_features: int, per_row: int) -> Problem:
+def large_graph(n_nodes: int, n_features: int, per_row: int) -> GraphsAndLabels:
     """One chain of bags of words: the label of a node shows in its words and in the label before it."""
     rng = np.random.default_rng(0)
     y = (np.cumsum(rng.random(n_nodes) < 0.2) % 5).astype(np.int64)

@@ -13,10 +13,10 @@ import time
 import numpy as np
 
 from neuralfactors.inference import read_uai
-from neuralfactors.inference.kernel import judge
-from neuralfactors.inference.local_problem import LocalProblem, split
-from neuralfactors.inference.toulbar2 import solve_by_toulbar2
-from neuralfactors.inference.validate import check_problem
+from neuralfactors.inference._kernel import judge
+from neuralfactors.inference._local_problem import LocalProblem, split
+from neuralfactors.inference._toulbar2 import solve_by_toulbar2
+from neuralfactors.inference._validate import check_problem
 
 BITS = 51  # of the whole numbers that `solve_by_toulbar2` makes of scores
 

@@ -22,16 +22,14 @@ import torch
 from instances import planar_graph
 from reference import alpha_expansion
 
-from neuralfactors.factor_model import FactorModel
-from neuralfactors.factors import Factor
-from neuralfactors.graph import Graph
-from neuralfactors.learning.checkpoints import restore_training, training_state
-from neuralfactors.learning.decode import Decoded, Decoder
-from neuralfactors.learning.descent import Descent
-from neuralfactors.learning.margin import loss_augment, node_costs
-from neuralfactors.learning.samples import Samples
-from neuralfactors.learning.subgradient import Settings, Subgradient
-from neuralfactors.potentials import Potentials
+from neuralfactors import Factor, FactorModel, Graph, Potentials
+from neuralfactors.learning import Decoder, Subgradient
+from neuralfactors.learning._checkpoints import restore_training, training_state
+from neuralfactors.learning._decode import Decoded
+from neuralfactors.learning._descent import Descent
+from neuralfactors.learning._margin import loss_augment, node_costs
+from neuralfactors.learning._subgradient import TrainingSettings
+from neuralfactors.learning._training_graphs import Samples
 
 N_NODE_FEATURES, N_EDGE_FEATURES = 90, 32
 UNARY_HIDDEN, INTERACTION_HIDDEN = 256, 512
@@ -92,7 +90,7 @@ def make_descent(samples: Samples, max_iter: int) -> Descent:
     unary = Factor(N_NODE_FEATURES, samples.n_labels, 1, (UNARY_HIDDEN,), generator=generator)
     interaction = Factor(N_EDGE_FEATURES, samples.n_labels, 2, (INTERACTION_HIDDEN,), generator=generator)
     trainer = Subgradient(learning_rate=1e-3, schedule="constant")
-    settings = Settings(
+    settings = TrainingSettings(
         trainer, C=(10.0, 10.0), max_iter=max_iter, batch_size=BATCH_SIZE, loss="hinge", void="drop", n_hidden=(1, 1),
         seed=0,
     )  # fmt: skip

@@ -8,8 +8,7 @@ import numpy as np
 from matplotlib.patches import Patch
 
 from neuralfactors import Segmenter, UnaryClassifier
-from neuralfactors.datasets import ImageFolder, write_scenes
-from neuralfactors.datasets.images import colour_labels
+from neuralfactors.datasets import ImageFolder, colour_labels, write_scenes
 
 N_SCENES, SHOWN = 150, 3
 REGRESSION = UnaryClassifier((), C=100.0, max_iter=50)

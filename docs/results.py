@@ -9,15 +9,15 @@ import argparse
 import json
 from pathlib import Path
 
-from neuralfactors.experiment import Preset
-from neuralfactors.experiment.variants import check_parameters
-from neuralfactors.report import compare_with_paper, read_results
-from neuralfactors.report.charts.svg import percent, plus_minus, short, signed
-from neuralfactors.report.findings import PAIRS, gains, paper_gain, points, title, verdict
-from neuralfactors.report.page import SETS
-from neuralfactors.report.published import PAPER, published
-from neuralfactors.report.tables import MEASURES
-from neuralfactors.runs import NAMES
+from neuralfactors._experiment import Preset
+from neuralfactors._experiment.variants import check_parameters
+from neuralfactors._report import compare_with_paper, read_results
+from neuralfactors._report.charts.svg import percent, plus_minus, short, signed
+from neuralfactors._report.findings import PAIRS, gains, paper_gain, points, title, verdict
+from neuralfactors._report.page import SETS
+from neuralfactors._report.published import PAPER, published
+from neuralfactors._report.tables import MEASURES
+from neuralfactors._runs import NAMES
 
 DOCS = Path(__file__).parent
 FEATURES = {"bow": "bag-of-words features", "cnn": "CNN features"}

@@ -8,7 +8,7 @@ import tempfile
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-from neuralfactors.datasets.chains import make_synergy
+from neuralfactors.datasets import make_synergy
 from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
 
 

@@ -6,10 +6,9 @@ Run it with `python examples/torch_loss.py`; it takes a few seconds.
 import torch
 from torch import nn
 
-from neuralfactors.datasets.chains import make_grids
-from neuralfactors.graph_batch import GraphBatch
+from neuralfactors import GraphBatch, Potentials
+from neuralfactors.datasets import make_grids
 from neuralfactors.learning import StructuredHingeLoss
-from neuralfactors.potentials import Potentials
 
 N_LABELS = 3
 

@@ -22,7 +22,7 @@ def serve(request):
 
 
 def run(request, out, err):
-    from neuralfactors.cli import main
+    from neuralfactors._cli import main
 
     code = 70
     try:
@@ -42,9 +42,9 @@ def run(request, out, err):
 
 
 if __name__ == "__main__":
-    import neuralfactors.cli
-    import neuralfactors.experiment
-    import neuralfactors.report  # noqa: F401
+    import neuralfactors._cli
+    import neuralfactors._experiment
+    import neuralfactors._report  # noqa: F401
 
     channel = os.fdopen(os.dup(1), "w")  # children write elsewhere, and nothing else may reach it
     for line in sys.stdin:

@@ -4,12 +4,10 @@ import numpy as np
 import torch
 from oracles import labelings
 
-from neuralfactors.factor_model import FactorModel
-from neuralfactors.factors import Network
-from neuralfactors.graph import Graph
-from neuralfactors.learning.decode import Decoder
-from neuralfactors.learning.linear import LinearProblem
-from neuralfactors.learning.samples import Samples
+from neuralfactors import FactorModel, Graph, Network
+from neuralfactors.learning import Decoder
+from neuralfactors.learning._linear_passes import LinearProblem
+from neuralfactors.learning._training_graphs import Samples
 
 N_LABELS = 3
 

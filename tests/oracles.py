@@ -4,7 +4,7 @@ import itertools
 
 import torch
 
-from neuralfactors.potentials import Potentials
+from neuralfactors import Potentials
 
 
 def labelings(n_nodes, n_labels):

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 from hypothesis import strategies as st
 
-from neuralfactors.inference import exact
-from neuralfactors.inference.kernel import solve_in_kernel
-from neuralfactors.inference.local_problem import LocalProblem
-from neuralfactors.inference.validate import Options
+from neuralfactors.inference import _exact as exact
+from neuralfactors.inference._kernel import solve_in_kernel
+from neuralfactors.inference._local_problem import LocalProblem
+from neuralfactors.inference._validate import Options
 
 SLACK = 1e-9  # of the magnitude: what float64 sums may differ by when they are taken in another order
 

@@ -26,6 +26,16 @@ def load(monkeypatch):
             del sys.modules[name]
 
 
+@pytest.mark.parametrize("name", sorted(path.stem for path in FOLDER.glob("*.py")))
+def test_every_benchmark_finds_what_it_imports(load, name):
+    try:
+        load(name)
+    except ModuleNotFoundError as error:
+        if error.name.startswith("neuralfactors"):
+            raise
+        pytest.skip(f"{error.name} is not installed")
+
+
 def test_losses_compared_with_pytorch_crf_start_from_the_same_scores(load):
     pytest.importorskip("torchcrf", reason="pytorch-crf is not installed")
     for step in load("torch_losses").rivals(3).values():

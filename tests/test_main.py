@@ -35,7 +35,7 @@ def test_a_missing_extra_is_one_sentence():
 
 
 def test_a_missing_module_of_our_own_is_a_bug_and_looks_like_one():
-    result = python("-c", WITHOUT.format(missing="neuralfactors.cli.solve", words=["--version"]))
+    result = python("-c", WITHOUT.format(missing="neuralfactors._cli.solve", words=["--version"]))
     assert result.returncode == 1
     assert "Traceback" in result.stderr
     assert "pip install" not in result.stderr

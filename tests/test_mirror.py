@@ -1,4 +1,4 @@
-"""Tests mirror the source: src/neuralfactors/ROOM/x.py is tested by tests/ROOM/test_x.py."""
+"""Tests mirror the source: src/neuralfactors/ROOM/x.py is tested by tests/ROOM/test_x.py, private or not."""
 
 from pathlib import Path
 
@@ -11,11 +11,11 @@ SOURCE = TESTS.parent / "src" / "neuralfactors"
 ELSEWHERE = {
     "__init__.py": "test_package.py",
     "__main__.py": "test_main.py",
-    "cli/__init__.py": "cli/test_app.py",
-    "cli/commands.py": "cli/test_app.py",
-    "cli/parameters.py": "cli/test_bare.py",
-    "datasets/__init__.py": "test_extras.py",
-    "experiment/presets/__init__.py": "experiment/test_presets.py",
+    "_cli/__init__.py": "cli/test_app.py",
+    "_cli/commands.py": "cli/test_app.py",
+    "_cli/parameters.py": "cli/test_bare.py",
+    "datasets/__init__.py": "common/test_extras.py",
+    "_experiment/presets/__init__.py": "experiment/test_presets.py",
 }
 
 # Tests of what no single module does.
@@ -51,8 +51,8 @@ def modules():
 
 def home_of(module):
     """Where the tests of a module stand."""
-    path = Path(module)
-    return ELSEWHERE.get(module, (path.parent / f"test_{path.name}").as_posix())
+    *rooms, name = (part.lstrip("_") for part in Path(module).parts)
+    return ELSEWHERE.get(module, "/".join([*rooms, f"test_{name}"]))
 
 
 @pytest.mark.parametrize("module", list(modules()))

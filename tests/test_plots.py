@@ -7,7 +7,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 
-from neuralfactors.graph import Graph
+from neuralfactors import Graph
 from neuralfactors.plots import plot_graph, plot_grid, plot_history
 
 mpl.use("Agg")

@@ -1,4 +1,4 @@
-// Python's way in to the learners of linear factors; neuralfactors.learning.linear is the way to call them.
+// Python's way in to the learners of linear factors; neuralfactors.learning._linear_passes is the way to call them.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>

@@ -5,9 +5,23 @@ Names load when they are first used, so that `import neuralfactors.inference` st
 
 from typing import TYPE_CHECKING
 
-from neuralfactors.extras import lazy_names
+from neuralfactors._common.extras import lazy_names
 
 if TYPE_CHECKING:
+    from neuralfactors._core.export import export_factors
+    from neuralfactors._core.factor_model import BatchModel, FactorModel
+    from neuralfactors._core.factors import Factor, Network
+    from neuralfactors._core.graph import Graph
+    from neuralfactors._core.graph_batch import GraphBatch
+    from neuralfactors._core.lattice import (
+        chain_edges,
+        chain_graph,
+        grid_directions,
+        grid_edges,
+        grid_graph,
+        point_graphs,
+    )
+    from neuralfactors._core.potentials import Potentials
     from neuralfactors.estimators import (
         CuttingPlaneSVM,
         FrankWolfeSVM,
@@ -17,12 +31,7 @@ if TYPE_CHECKING:
         StructuredPerceptron,
         UnaryClassifier,
     )
-    from neuralfactors.factor_model import BatchModel, FactorModel
-    from neuralfactors.factors import Factor, Network
-    from neuralfactors.graph import Graph
-    from neuralfactors.graph_batch import GraphBatch
     from neuralfactors.inference import marginals, marginals_batch, solve, solve_batch
-    from neuralfactors.lattice import chain_edges, chain_graph, grid_directions, grid_edges, grid_graph, point_graphs
     from neuralfactors.learning import (
         CRFLoss,
         PerturbedLoss,
@@ -30,8 +39,7 @@ if TYPE_CHECKING:
         StructuredPerceptronLoss,
         Subgradient,
     )
-    from neuralfactors.learning.decode import Decoder, decode
-    from neuralfactors.potentials import Potentials
+    from neuralfactors.learning._decode import Decoder, decode
     from neuralfactors.segmentation import Segmenter
 
 __version__ = "0.1.0"
@@ -60,6 +68,7 @@ __all__ = [
     "chain_edges",
     "chain_graph",
     "decode",
+    "export_factors",
     "grid_directions",
     "grid_edges",
     "grid_graph",
@@ -71,20 +80,20 @@ __all__ = [
 ]
 
 _HOMES = {
-    "BatchModel": "factor_model",
+    "BatchModel": "_core.factor_model",
     "CRFLoss": "learning",
     "CuttingPlaneSVM": "estimators",
     "Decoder": "learning",
-    "Factor": "factors",
-    "FactorModel": "factor_model",
+    "Factor": "_core.factors",
+    "FactorModel": "_core.factor_model",
     "FrankWolfeSVM": "estimators",
-    "Graph": "graph",
-    "GraphBatch": "graph_batch",
+    "Graph": "_core.graph",
+    "GraphBatch": "_core.graph_batch",
     "LatentSVM": "estimators",
     "MultiLabelClassifier": "estimators",
-    "Network": "factors",
+    "Network": "_core.factors",
     "PerturbedLoss": "learning",
-    "Potentials": "potentials",
+    "Potentials": "_core.potentials",
     "Segmenter": "segmentation",
     "StructuralSVM": "estimators",
     "StructuredHingeLoss": "learning",
@@ -92,15 +101,16 @@ _HOMES = {
     "StructuredPerceptronLoss": "learning",
     "Subgradient": "learning",
     "UnaryClassifier": "estimators",
-    "chain_edges": "lattice",
-    "chain_graph": "lattice",
+    "chain_edges": "_core.lattice",
+    "chain_graph": "_core.lattice",
     "decode": "learning",
-    "grid_directions": "lattice",
-    "grid_edges": "lattice",
-    "grid_graph": "lattice",
+    "export_factors": "_core.export",
+    "grid_directions": "_core.lattice",
+    "grid_edges": "_core.lattice",
+    "grid_graph": "_core.lattice",
     "marginals": "inference",
     "marginals_batch": "inference",
-    "point_graphs": "lattice",
+    "point_graphs": "_core.lattice",
     "solve": "inference",
     "solve_batch": "inference",
 }

@@ -1,6 +1,6 @@
 """`python -m neuralfactors` is the command line `neuralfactors`."""
 
-from neuralfactors.cli import main
+from neuralfactors._cli import main
 
 if __name__ == "__main__":
     main()

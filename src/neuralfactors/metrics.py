@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neuralfactors.labels import VOID
+from neuralfactors._common.labels import VOID
 
 __all__ = ["Scores", "confusion_matrix"]
 

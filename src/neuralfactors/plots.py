@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from neuralfactors.extras import needs
-from neuralfactors.graph import Graph
+from neuralfactors._common.extras import needs
+from neuralfactors._core.graph import Graph
 
 CURVES = ("objective", "dual", "hinge")  # of a history, where it has them
 

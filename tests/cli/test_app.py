@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import neuralfactors
-from neuralfactors.files import sealed
+from neuralfactors._common.files import sealed
 
 COMMANDS = (
     "demo",
@@ -35,7 +35,7 @@ def test_script_and_module_are_the_same_command():
 
 
 def test_help_does_not_wait_for_torch():
-    code = "import sys, neuralfactors.cli; print('torch' in sys.modules)"
+    code = "import sys, neuralfactors._cli; print('torch' in sys.modules)"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert result.stdout.strip() == "False"
 

@@ -5,8 +5,8 @@ import inspect
 import pytest
 
 from neuralfactors import inference
-from neuralfactors.cli.bare import run
-from neuralfactors.cli.solve import solve
+from neuralfactors._cli.bare import run
+from neuralfactors._cli.solve import solve
 
 MISSING = ModuleNotFoundError("No module named 'typer'", name="typer")
 ADVICE = "every command but solve needs the package typer: pip install 'neuralfactors[segment]'"

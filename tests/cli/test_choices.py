@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from neuralfactors.cli.choices import Choices
-from neuralfactors.runs import RunConfig, Splits
+from neuralfactors._cli.choices import Choices
+from neuralfactors._runs import RunConfig, Splits
 
 NOTHING = dict.fromkeys(
     ("preset", "settings", "regions", "epochs", "limit", "mirror", "split", "validate", "void", "drop")

@@ -6,7 +6,7 @@ import statistics
 import pytest
 from commands import SMALL, kill_when, without_times
 
-from neuralfactors.files import sealed
+from neuralfactors._common.files import sealed
 
 ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int†+lin", "3-layer")
 

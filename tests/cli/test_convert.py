@@ -8,7 +8,7 @@ from PIL import Image
 
 
 def test_convert(call, tmp_path):
-    from neuralfactors.datasets.convert import MSRC21
+    from neuralfactors.datasets._convert import MSRC21
 
     rng = np.random.default_rng(0)
     for part in ("Images", "GroundTruth"):

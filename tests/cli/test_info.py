@@ -5,7 +5,7 @@ import shutil
 
 from commands import refused
 
-from neuralfactors.files import sealed
+from neuralfactors._common.files import sealed
 
 
 def test_info(call, trained):

@@ -7,8 +7,8 @@ import pytest
 from commands import FAST
 from PIL import Image
 
+from neuralfactors._runs import RunFolder
 from neuralfactors.datasets import ImageFolder
-from neuralfactors.runs import RunFolder
 
 
 def write_stripes(root, n_classes, n_images=6):

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from neuralfactors.cli.options import cache_folder, command_line, feature_options, resumable
-from neuralfactors.cli.terminal import Interrupted, sentence
-from neuralfactors.runs import Run, RunConfig, RunFolder
+from neuralfactors._cli.options import cache_folder, command_line, feature_options, resumable
+from neuralfactors._cli.terminal import Interrupted, sentence
+from neuralfactors._runs import Run, RunConfig, RunFolder
 
 
 def test_only_what_was_given_is_passed_on():

@@ -13,9 +13,9 @@ import time
 import numpy as np
 import pytest
 
-from neuralfactors.cli.solve import MEANINGS
+from neuralfactors._cli.solve import MEANINGS
 from neuralfactors.inference import METHODS, read_uai, solve, write_uai
-from neuralfactors.inference.result import STATUSES
+from neuralfactors.inference._result import STATUSES
 
 UAI = "MARKOV 3  2 2 2  4  1 0  2 0 1  2 1 2  2 2 0   2 0.2 0.8" + "  4 3 1 1 3" * 3
 WCSP = "costs 2 2 2 100\n2 2\n1 0 0 1\n0 7\n2 0 1 3 2\n0 0 1\n1 1 100\n"
@@ -148,7 +148,7 @@ def test_help_names_every_method_and_every_status_has_a_meaning(call):
 
 def test_nothing_large_is_imported(problem):
     code = (
-        "import sys\nfrom neuralfactors.cli.commands import app\n"
+        "import sys\nfrom neuralfactors._cli.commands import app\n"
         f"app(['solve', {str(problem)!r}], standalone_mode=False)\n"
         "print([name for name in ('torch', 'sklearn', 'scipy', 'matplotlib') if name in sys.modules])"
     )
@@ -179,7 +179,7 @@ def test_ctrl_c(tmp_path):
     words = ["neuralfactors", "solve", str(path), "--method", "exhaustive"]
     code = f"""if True:
         import sys
-        from neuralfactors import cli, inference
+        from neuralfactors import _cli, inference
 
         def solve(*problem, solve=inference.solve, **options):
             print("solving", flush=True)
@@ -187,7 +187,7 @@ def test_ctrl_c(tmp_path):
 
         inference.solve = solve
         sys.argv = {words}
-        cli.main()
+        _cli.main()
     """
     process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "solving\n"

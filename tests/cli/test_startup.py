@@ -12,7 +12,7 @@ from neuralfactors.datasets import write_scenes
 HEAVY = ("torch", "sklearn", "scipy")
 CODE = """
 import json, sys
-from neuralfactors.cli import main
+from neuralfactors._cli import main
 sys.argv = ["neuralfactors", *json.loads(sys.argv[1])]
 try:
     main()
@@ -68,8 +68,8 @@ def test_predict_imports_only_what_it_needs(trained, scenes, tmp_path):
     found = modules_of("predict", trained, scenes / "images/scene_0000.png", "--out", tmp_path)
     assert "torch" in found
     assert not found & {
-        "neuralfactors.experiment",
-        "neuralfactors.report",
+        "neuralfactors._experiment",
+        "neuralfactors._report",
         "rich.progress",
         "scipy.io",
         "sympy",

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from neuralfactors.cli.terminal import INTERRUPTED, Interrupted, guard, sentence
+from neuralfactors._cli.terminal import INTERRUPTED, Interrupted, guard, sentence
 
 
 @pytest.fixture(autouse=True)

@@ -10,8 +10,8 @@ import pytest
 from commands import FAST, refused
 from PIL import Image
 
+from neuralfactors._common.files import sealed
 from neuralfactors.datasets import ImageFolder, write_scenes
-from neuralfactors.files import sealed
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from commands import SMALL, kill_when, without_times
 from PIL import Image
 
-from neuralfactors.runs import RunFolder
-from neuralfactors.runs.documents import encode
+from neuralfactors._runs import RunFolder
+from neuralfactors._runs.documents import encode
 
 
 @pytest.fixture(scope="module")

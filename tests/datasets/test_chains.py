@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
+from neuralfactors.datasets import make_chains, make_grids, make_synergy
 
 
 @pytest.mark.parametrize(("make", "n_labels"), [(make_chains, 4), (make_grids, 3), (make_synergy, 4)])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from neuralfactors.datasets.classes import ClassEntry, Classes, spaced_colours
+from neuralfactors.datasets._classes import ClassEntry, Classes, spaced_colours
 
 TEXT = """# index name R G B
 0 Void 0 0 0

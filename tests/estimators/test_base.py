@@ -9,7 +9,8 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import estimator_checks
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors import Graph
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import (
     CuttingPlaneSVM,
     FrankWolfeSVM,
@@ -18,7 +19,6 @@ from neuralfactors.estimators import (
     UnaryClassifier,
     load,
 )
-from neuralfactors.graph import Graph
 
 ESTIMATORS = [StructuralSVM, UnaryClassifier, CuttingPlaneSVM, FrankWolfeSVM, StructuredPerceptron]
 

@@ -5,7 +5,7 @@ import torch
 from sklearn.base import clone
 from torch import nn
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import Checkpoint, StructuralSVM
 
 FAST = {

@@ -14,13 +14,13 @@ from learners import FAST, make, parameters
 from sklearn.base import clone
 from torch import nn
 
+from neuralfactors._common.persistence import load_state
 from neuralfactors.estimators import Checkpoint, CuttingPlaneSVM, Decoder, Network, StructuralSVM, Subgradient
-from neuralfactors.persistence import load_state
 
 RUN = """
 import sys, torch
 torch.set_num_threads(1)
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import Checkpoint, Decoder, Network, StructuralSVM, Subgradient
 X, Y = make_chains(30, 6, 3)
 svm = StructuralSVM(Network((5,), dropout=0.3), Network((5,), dropout=0.3), C=10.0, max_iter=40,

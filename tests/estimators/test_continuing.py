@@ -7,9 +7,9 @@ import pytest
 import torch
 from learners import make
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors import Graph
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier, load
-from neuralfactors.graph import Graph
 
 FAST = {"C": 100.0, "trainer__learning_rate": 0.02, "max_iter": 4}
 

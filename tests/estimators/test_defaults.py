@@ -11,7 +11,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors import Graph, GraphBatch, grid_edges
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import (
     CuttingPlaneSVM,
     FrankWolfeSVM,
@@ -20,9 +21,6 @@ from neuralfactors.estimators import (
     Subgradient,
     UnaryClassifier,
 )
-from neuralfactors.graph import Graph
-from neuralfactors.graph_batch import GraphBatch
-from neuralfactors.lattice import grid_edges
 from neuralfactors.learning import StructuredHingeLoss
 
 LINEAR = [StructuralSVM((), ()), CuttingPlaneSVM(), FrankWolfeSVM(), StructuredPerceptron()]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from learners import make
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import StructuralSVM, StructuredEstimator, UnaryClassifier
 
 FAST = {"C": 10.0, "trainer__learning_rate": 0.02, "max_iter": 4, "batch_size": 8, "trainer__keep": "last"}

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from neuralfactors import Graph, grid_edges, grid_graph, point_graphs
 from neuralfactors.datasets import make_boxes, make_crosses
 from neuralfactors.estimators import FrankWolfeSVM, LatentSVM, StructuralSVM
-from neuralfactors.graph import Graph
-from neuralfactors.lattice import grid_edges, grid_graph, point_graphs
 
 BASE = StructuralSVM((), (), max_iter=30)
 

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from torch import nn
 
 from neuralfactors import BatchModel, Graph, Potentials, StructuralSVM
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors.datasets import make_chains
 
 N_LABELS = 3
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from sklearn.metrics import hamming_loss, mutual_info_score
 from sklearn.model_selection import GridSearchCV
 
+from neuralfactors._common.files import FileFormatError
 from neuralfactors.datasets import load_scene
 from neuralfactors.estimators import MultiLabelClassifier, StructuralSVM, StructuredPerceptron, chow_liu_tree
-from neuralfactors.files import FileFormatError
 
 FAST = {"base": StructuralSVM(max_iter=15, C=100.0), "hidden": ()}
 

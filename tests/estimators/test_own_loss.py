@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from neuralfactors import point_graphs
 from neuralfactors.estimators import FrankWolfeSVM, StructuralSVM, UnaryClassifier
-from neuralfactors.lattice import point_graphs
 
 MATRIX = np.array([[0.0, 1.0, 4.0], [0.5, 0.0, 1.0], [2.0, 1.0, 0.0]])
 

@@ -10,7 +10,7 @@ from sklearn.utils import estimator_checks
 from torch import nn
 
 from neuralfactors import estimators
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import (
     CuttingPlaneSVM,
     Decoder,

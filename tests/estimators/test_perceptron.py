@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors import Graph
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import (
     StructuredPerceptron,
 )
-from neuralfactors.graph import Graph
 
 
 def test_a_perceptron_has_no_margin_to_weigh():

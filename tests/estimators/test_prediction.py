@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from neuralfactors import Graph
 from neuralfactors.estimators import FrankWolfeSVM, StructuralSVM, UnaryClassifier
-from neuralfactors.graph import Graph
 
 
 @pytest.fixture(scope="module")

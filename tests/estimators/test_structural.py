@@ -8,9 +8,9 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 from torch import nn
 
-from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
+from neuralfactors import Graph
+from neuralfactors.datasets import make_chains, make_grids, make_synergy
 from neuralfactors.estimators import Network, StructuralSVM, Subgradient, UnaryClassifier
-from neuralfactors.graph import Graph
 
 
 def test_interactions_help(chains):

@@ -9,12 +9,12 @@ from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors import Graph
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import (
     StructuralSVM,
     UnaryClassifier,
 )
-from neuralfactors.graph import Graph
 
 
 def test_label_255_may_be_a_class():

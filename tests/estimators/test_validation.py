@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from learners import make
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors import Graph
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import StructuralSVM
-from neuralfactors.estimators.validation import hold_out
-from neuralfactors.graph import Graph
+from neuralfactors.estimators._validation import hold_out
 
 FAST = {"C": 100.0, "trainer__learning_rate": 0.02, "max_iter": 8}
 

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
+from neuralfactors._experiment import Means, compare
+from neuralfactors._runs import RunConfig, RunFolder, Splits
 from neuralfactors.datasets import ImageFolder, write_scenes
-from neuralfactors.experiment import Means, compare
-from neuralfactors.runs import RunConfig, RunFolder, Splits
 
 
 def names(samples):

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from neuralfactors.experiment import (
+from neuralfactors._experiment import (
     Means,
     evaluate_row,
     train,
 )
-from neuralfactors.experiment.data import (
+from neuralfactors._experiment.data import (
     Part,
     drawn,
     limited,
@@ -20,7 +20,7 @@ from neuralfactors.experiment.data import (
     training_samples,
     used_splits,
 )
-from neuralfactors.runs import RunConfig, RunFolder, Splits
+from neuralfactors._runs import RunConfig, RunFolder, Splits
 
 
 def names(samples):

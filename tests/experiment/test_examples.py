@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from neuralfactors.experiment.examples import MAX_SIDE, chosen, write_examples, write_predictions
-from neuralfactors.runs import RunFolder
+from neuralfactors._experiment.examples import MAX_SIDE, chosen, write_examples, write_predictions
+from neuralfactors._runs import RunFolder
 from neuralfactors.segmentation import ArraySample, Evaluation, LabelledGraphs
 
 

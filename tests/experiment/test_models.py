@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from neuralfactors.experiment import VARIANTS, resume, train
-from neuralfactors.experiment.models import balance_of, check_config
-from neuralfactors.files import FileFormatError
-from neuralfactors.runs import STATE_OF_THE_ART, TABLED, Run, RunConfig, RunFolder, Search
+from neuralfactors._common.files import FileFormatError
+from neuralfactors._experiment import VARIANTS, resume, train
+from neuralfactors._experiment.models import balance_of, check_config
+from neuralfactors._runs import STATE_OF_THE_ART, TABLED, Run, RunConfig, RunFolder, Search
 
 
 def test_balance_of_a_row_comes_from_the_nearest_setting():

@@ -2,13 +2,13 @@
 
 import pytest
 
-from neuralfactors.experiment import PRESETS, Preset
-from neuralfactors.experiment.data import (
+from neuralfactors._experiment import PRESETS, Preset
+from neuralfactors._experiment.data import (
     open_folder,
     used_splits,
 )
-from neuralfactors.experiment.models import check_settings
-from neuralfactors.runs import STATE_OF_THE_ART, TABLED, RunConfig
+from neuralfactors._experiment.models import check_settings
+from neuralfactors._runs import STATE_OF_THE_ART, TABLED, RunConfig
 from neuralfactors.vision import FeatureSettings
 
 

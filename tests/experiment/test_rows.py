@@ -5,11 +5,12 @@ import json
 import pytest
 from work import counting
 
-from neuralfactors.datasets import ImageFolder, folder, write_scenes
-from neuralfactors.experiment import Means, train
-from neuralfactors.runs import RunConfig, RunFolder, Splits
+from neuralfactors._experiment import Means, train
+from neuralfactors._runs import RunConfig, RunFolder, Splits
+from neuralfactors.datasets import ImageFolder, write_scenes
+from neuralfactors.datasets import _folder as folder
 from neuralfactors.segmentation import Segmenter
-from neuralfactors.vision import descriptors
+from neuralfactors.vision import _descriptors as descriptors
 
 
 def test_each_image_is_decoded_described_and_predicted_once(tmp_path):

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from neuralfactors.experiment.settings_files import every_variant, parameters_of, read_settings, read_settings_of
-from neuralfactors.files import FileFormatError
-from neuralfactors.runs import RunFolder, Settings
+from neuralfactors._common.files import FileFormatError
+from neuralfactors._experiment.settings_files import every_variant, parameters_of, read_settings, read_settings_of
+from neuralfactors._runs import RunFolder, Settings
 
 
 def write(path, variants, **more):

@@ -11,10 +11,10 @@ import pytest
 import torch
 from PIL import Image
 
+from neuralfactors._experiment import Means, compare, resume, train, tune
+from neuralfactors._runs import Run, RunConfig, RunFolder, Search, Splits
+from neuralfactors._runs.lock import alone_in
 from neuralfactors.datasets import ImageFolder, write_scenes
-from neuralfactors.experiment import Means, compare, resume, train, tune
-from neuralfactors.runs import Run, RunConfig, RunFolder, Search, Splits
-from neuralfactors.runs.lock import alone_in
 from neuralfactors.segmentation import Segmenter
 
 
@@ -124,7 +124,7 @@ def test_a_run_that_another_process_begins_meanwhile_is_left_alone(
         out.mkdir(exist_ok=True)
         (out / "run.json").write_bytes(other)
 
-    monkeypatch.setattr(sys.modules[f"neuralfactors.experiment.{module}"], "check_config", begin)
+    monkeypatch.setattr(sys.modules[f"neuralfactors._experiment.{module}"], "check_config", begin)
     config = RunConfig(str(scenes), ("unary",), features={"n_regions": 10}, parameters={"*": {"max_iter": 1}})
     out.mkdir()
     message = "in use by another process" if running else "already contains a run|contains a run with other settings"

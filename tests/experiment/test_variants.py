@@ -2,10 +2,10 @@
 
 from sklearn.pipeline import Pipeline
 
+from neuralfactors._experiment import VARIANTS, build_model
+from neuralfactors._runs import TABLED, RunConfig
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, UnaryClassifier
-from neuralfactors.experiment import VARIANTS, build_model
-from neuralfactors.runs import TABLED, RunConfig
-from neuralfactors.segmentation.defaults import WITH_CNN
+from neuralfactors.segmentation._defaults import WITH_CNN
 
 
 def build(row, **changes):

@@ -8,7 +8,7 @@ import pytest
 from problems import MapProblem, make_problem, planar_graph
 
 from neuralfactors.inference import METHODS, solve, solve_batch
-from neuralfactors.inference.validate import RUN_TO_THE_END
+from neuralfactors.inference._validate import RUN_TO_THE_END
 
 ITERATIVE = [method for method in METHODS if method not in RUN_TO_THE_END]
 PARTS = ["trws", "bp", "alpha-expansion", "icm"]

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import SLACK, MapProblem, make_problem
 
+from neuralfactors import grid_edges
 from neuralfactors.inference import solve
-from neuralfactors.lattice import grid_edges
 
 
 def best_on_grid(problem, height, width):

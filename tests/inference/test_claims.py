@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from problems import MapProblem, random_edges, random_tree
 
 from neuralfactors.inference import METHODS, solve
-from neuralfactors.inference.validate import RUN_TO_THE_END
+from neuralfactors.inference._validate import RUN_TO_THE_END
 
 EXACT = np.longdouble  # of 64 bits, so that the scores compared with are as good as true
 KERNEL_METHODS = [method for method in METHODS if method != "exact"]

@@ -13,11 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import leave_all_to_the_solver, random_graph
 
-from neuralfactors.inference import exact, solve
-from neuralfactors.inference.exact import solve_exact
-from neuralfactors.inference.general_solvers import SOLVERS
-from neuralfactors.inference.local_problem import eliminate, split
-from neuralfactors.inference.validate import check_problem
+from neuralfactors.inference import _exact as exact
+from neuralfactors.inference import solve
+from neuralfactors.inference._exact import solve_exact
+from neuralfactors.inference._general_solvers import SOLVERS
+from neuralfactors.inference._local_problem import eliminate, split
+from neuralfactors.inference._validate import check_problem
 
 
 @given(
@@ -117,8 +118,8 @@ def test_wrong_options_are_refused(options, message):
 def test_ctrl_c_ends_the_search(name):
     code = f"""
 import numpy as np
-from neuralfactors.inference.exact import solve_exact
-from neuralfactors.inference.validate import check_problem
+from neuralfactors.inference._exact import solve_exact
+from neuralfactors.inference._validate import check_problem
 rng = np.random.default_rng(0)
 edges = np.array([rng.choice(150, 2, replace=False) for _ in range(900)])
 problem = check_problem(rng.normal(size=(150, 8)), 2 * rng.normal(size=(900, 8, 8)), edges)

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from problems import MapProblem, make_problem, random_edges
 
 from neuralfactors.inference import solve, solve_batch
-from neuralfactors.inference.factor_graph import Factors
-from neuralfactors.inference.kernel import judge
-from neuralfactors.inference.validate import check_problem
+from neuralfactors.inference._factor_graph import Factors
+from neuralfactors.inference._kernel import judge
+from neuralfactors.inference._validate import check_problem
 
 TABLE = np.array([[0.0, 5.0], [1.0, 0.0]])
 NO_EDGES = np.zeros((0, 2, 2)), np.zeros((0, 2), int)

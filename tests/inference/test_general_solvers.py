@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from problems import best_score, leave_all_to_the_solver, random_graph, random_local
 
-from neuralfactors.inference import exact
-from neuralfactors.inference.exact import solve_exact
-from neuralfactors.inference.general_solvers import SOLVERS, run_solver
-from neuralfactors.inference.kernel import judge
-from neuralfactors.inference.local_problem import LocalProblem
-from neuralfactors.inference.validate import check_problem
+from neuralfactors.inference import _exact as exact
+from neuralfactors.inference._exact import solve_exact
+from neuralfactors.inference._general_solvers import SOLVERS, run_solver
+from neuralfactors.inference._kernel import judge
+from neuralfactors.inference._local_problem import LocalProblem
+from neuralfactors.inference._validate import check_problem
 
 
 @pytest.mark.parametrize("seed", range(8))

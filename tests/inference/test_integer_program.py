@@ -6,9 +6,9 @@ from problems import random_graph
 from scipy.optimize import linprog
 
 from neuralfactors.inference import solve
-from neuralfactors.inference.integer_program import make_program
-from neuralfactors.inference.local_problem import split
-from neuralfactors.inference.validate import check_problem
+from neuralfactors.inference._integer_program import make_program
+from neuralfactors.inference._local_problem import split
+from neuralfactors.inference._validate import check_problem
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import SLACK, problems
 
-from neuralfactors.inference.kernel import solve_in_kernel
-from neuralfactors.inference.result import STATUSES
-from neuralfactors.inference.validate import Options, check_problem
+from neuralfactors.inference._kernel import solve_in_kernel
+from neuralfactors.inference._result import STATUSES
+from neuralfactors.inference._validate import Options, check_problem
 
 OPTIONS = Options(tol=0.0)
 

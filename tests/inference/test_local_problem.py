@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from problems import best_score, random_graph, random_local
 
 from neuralfactors.inference import _kernels
-from neuralfactors.inference.kernel import judge
-from neuralfactors.inference.local_problem import LocalProblem, eliminate, split
-from neuralfactors.inference.validate import check_problem
+from neuralfactors.inference._kernel import judge
+from neuralfactors.inference._local_problem import LocalProblem, eliminate, split
+from neuralfactors.inference._validate import check_problem
 
 
 def test_parts_add_up_to_the_whole():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from neuralfactors.inference import marginals
-from neuralfactors.inference.sum_problem import check_sums
+from neuralfactors.inference._sum_problem import check_sums
 
 
 def test_contiguous_scores_of_one_type_are_not_copied():

@@ -9,8 +9,8 @@ def test_toulbar2_proves_nothing_when_it_is_cut_short():
     script = """
 import time
 import numpy as np
-from neuralfactors.inference.local_problem import LocalProblem
-from neuralfactors.inference.toulbar2 import solve_by_toulbar2
+from neuralfactors.inference._local_problem import LocalProblem
+from neuralfactors.inference._toulbar2 import solve_by_toulbar2
 time.process_time = lambda: 0.0
 rng = np.random.default_rng(0)
 problem = LocalProblem([8] * 150, [(tuple(rng.permutation(150)[:2]), rng.normal(size=(8, 8))) for _ in range(900)])

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from neuralfactors.inference import BatchResult, Result, _kernels, solve, solve_batch
-from neuralfactors.inference.validate import check_problem
+from neuralfactors.inference._validate import check_problem
 
 UNARY = np.zeros((3, 2))
 TABLES = np.zeros((2, 2, 2))

@@ -5,15 +5,14 @@ import json
 import pytest
 import torch
 
-from neuralfactors.datasets.chains import make_chains
-from neuralfactors.factor_model import FactorModel
-from neuralfactors.factors import Network
-from neuralfactors.learning.checkpoints import restore_training, training_state
-from neuralfactors.learning.decode import Decoder
-from neuralfactors.learning.descent import Descent
-from neuralfactors.learning.samples import Samples
-from neuralfactors.learning.subgradient import Settings, Subgradient
-from neuralfactors.persistence import load_state, save_state
+from neuralfactors import FactorModel, Network
+from neuralfactors._common.persistence import load_state, save_state
+from neuralfactors.datasets import make_chains
+from neuralfactors.learning import Decoder, Subgradient
+from neuralfactors.learning._checkpoints import restore_training, training_state
+from neuralfactors.learning._descent import Descent
+from neuralfactors.learning._subgradient import TrainingSettings
+from neuralfactors.learning._training_graphs import Samples
 
 SAMPLES = Samples.check(*make_chains(6, 3, 2))
 
@@ -34,7 +33,7 @@ def descent_of(seed=0, **trainer):
     torch.manual_seed(seed)
     interaction = Network().build(SAMPLES.n_edge_features, 2, 2, torch.Generator().manual_seed(seed))
     trainer = Subgradient(**{"learning_rate": 0.1, **trainer})
-    settings = Settings(trainer, (5.0, 5.0), 10, 2, "hinge", "drop", (0, 0), 0)
+    settings = TrainingSettings(trainer, (5.0, 5.0), 10, 2, "hinge", "drop", (0, 0), 0)
     return Descent(FactorModel(Counting(), interaction, 2).eval(), settings, Decoder("exhaustive"))
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from linear_problems import linear_problem
 
-from neuralfactors.learning.convex_run import ConvexRun
-from neuralfactors.learning.linear import Pass
+from neuralfactors.learning._convex_run import ConvexRun
+from neuralfactors.learning._linear_passes import Pass
 
 
 def noted(hinge, gap, dual, tol=0.1, C=2.0):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from linear_problems import hinge, linear_problem, objective, psi, split, violation
 
 from neuralfactors.inference import _kernels
-from neuralfactors.learning.cutting_plane import OneSlackSet, n_slack, one_slack
+from neuralfactors.learning._cutting_plane import OneSlackSet, n_slack, one_slack
 
 C = 5.0
 SOLVERS = {"n": n_slack, "1": one_slack, "1 without cache": lambda *a, **k: one_slack(*a, cache_size=0, **k)}

@@ -5,8 +5,8 @@ import pytest
 import torch
 from oracles import random_potentials
 
-from neuralfactors.learning.decode import Decoder
-from neuralfactors.potentials import Potentials
+from neuralfactors import Potentials
+from neuralfactors.learning import Decoder
 
 
 @pytest.mark.parametrize("seed", range(3))

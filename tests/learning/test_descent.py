@@ -7,15 +7,13 @@ import pytest
 import torch
 from oracles import graphs_of, hinge
 
-from neuralfactors.datasets.chains import make_chains
-from neuralfactors.factor_model import FactorModel
-from neuralfactors.factors import Network
-from neuralfactors.graph_batch import GraphBatch
-from neuralfactors.learning.checkpoints import restore_training, training_state
-from neuralfactors.learning.decode import Decoder
-from neuralfactors.learning.descent import Descent, training
-from neuralfactors.learning.samples import Samples
-from neuralfactors.learning.subgradient import Settings, Subgradient
+from neuralfactors import FactorModel, GraphBatch, Network
+from neuralfactors.datasets import make_chains
+from neuralfactors.learning import Decoder, Subgradient
+from neuralfactors.learning._checkpoints import restore_training, training_state
+from neuralfactors.learning._descent import Descent, training
+from neuralfactors.learning._subgradient import TrainingSettings
+from neuralfactors.learning._training_graphs import Samples
 
 C = 10.0
 
@@ -35,7 +33,7 @@ def make_descent(
     interaction = network.build(samples.n_edge_features, 3, 2, generator)
     model = FactorModel(unary, interaction, 3).double().eval()
     chosen = Subgradient(**{"learning_rate": 0.05, "dtype": "float64", **trainer})
-    settings = Settings(chosen, C, max_iter, batch_size, loss, "drop", (len(hidden),) * 2, seed)
+    settings = TrainingSettings(chosen, C, max_iter, batch_size, loss, "drop", (len(hidden),) * 2, seed)
     return Descent(model, settings, Decoder("exhaustive"))
 
 

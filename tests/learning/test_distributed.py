@@ -6,12 +6,12 @@ import sys
 import torch
 
 from neuralfactors.estimators import StructuralSVM
-from neuralfactors.learning.distributed import Ranks
+from neuralfactors.learning._distributed import Ranks
 
 SCRIPT = """
 import os, sys, torch
 torch.set_num_threads(1)
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import Checkpoint, Decoder, StructuralSVM, Subgradient
 X, Y = make_chains(21, 5, 3)
 # In double precision, for a label that rounding flips would be a difference of its own.

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from linear_problems import linear_problem, objective
 
 from neuralfactors.inference import _kernels
-from neuralfactors.learning.cutting_plane import n_slack
-from neuralfactors.learning.frank_wolfe import block_frank_wolfe
+from neuralfactors.learning._cutting_plane import n_slack
+from neuralfactors.learning._frank_wolfe import block_frank_wolfe
 
 C = 4.0
 

@@ -6,8 +6,9 @@ import math
 import numpy as np
 import pytest
 
-from neuralfactors.learning.history import ProgressBar, TensorBoard, close, make_record, tell
-from neuralfactors.learning.step import Totals
+from neuralfactors.estimators import TensorBoard
+from neuralfactors.learning._hinge_subgradient import Totals
+from neuralfactors.learning._history import ProgressBar, close, make_record, tell
 
 
 def totals(**values):

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from neuralfactors.learning.iterates import Iterates, copy_values
+from neuralfactors.learning._iterates import Iterates, copy_values
 
 
 @pytest.fixture

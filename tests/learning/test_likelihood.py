@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import graphs_of, labelings, random_potentials, score
 
-from neuralfactors.lattice import grid_edges
+from neuralfactors import Potentials, grid_edges
 from neuralfactors.learning import CRFLoss, PerturbedLoss
-from neuralfactors.learning.margin import node_costs
-from neuralfactors.potentials import Potentials
+from neuralfactors.learning._margin import node_costs
 
 
 def log_sum(unary, interaction, edges, y, costs=None):

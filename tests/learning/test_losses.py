@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import graphs_of, hinge, labelings, random_potentials, score
 
-from neuralfactors.lattice import grid_edges
-from neuralfactors.learning.decode import Decoder, clamp_labelled
-from neuralfactors.learning.losses import StructuredHingeLoss, StructuredPerceptronLoss, violation
-from neuralfactors.learning.margin import node_costs
-from neuralfactors.potentials import Potentials
+from neuralfactors import Potentials, grid_edges
+from neuralfactors.learning import Decoder, StructuredHingeLoss, StructuredPerceptronLoss
+from neuralfactors.learning._decode import clamp_labelled
+from neuralfactors.learning._losses import violation
+from neuralfactors.learning._margin import node_costs
 
 
 def enumerated(potentials, y, costs, augment=True):

@@ -3,7 +3,7 @@
 import torch
 from oracles import random_potentials
 
-from neuralfactors.learning.margin import hamming, loss_augment, node_costs
+from neuralfactors.learning._margin import hamming, loss_augment, node_costs
 
 
 def test_loss_augmentation_adds_the_loss():

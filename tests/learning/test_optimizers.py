@@ -7,10 +7,10 @@ import pytest
 import torch
 from learners import make
 
-from neuralfactors.datasets.chains import make_chains
+from neuralfactors import Graph
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
-from neuralfactors.graph import Graph
-from neuralfactors.learning.optimizers import DUST, Average, drop_dust, learning_rate_factor
+from neuralfactors.learning._optimizers import DUST, Average, drop_dust, learning_rate_factor
 
 
 def test_learning_rate_curves():

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralfactors.learning.simplex import maximise_on_simplex
+from neuralfactors.learning._simplex import maximise_on_simplex
 
 
 @given(seed=st.integers(0, 2**16), size=st.integers(1, 8), total=st.sampled_from([1e-3, 1.0, 50.0]))

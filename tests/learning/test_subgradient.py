@@ -1,14 +1,15 @@
-"""Settings of training: what is refused in one sentence, and what one value means for both factors."""
+"""TrainingSettings of training: what is refused in one sentence, and what one value means for both factors."""
 
 import pytest
 from sklearn.base import clone
 
-from neuralfactors.learning.subgradient import Settings, Subgradient, pair
+from neuralfactors.learning import Subgradient
+from neuralfactors.learning._subgradient import TrainingSettings, pair
 
 
 def settings_of(**changes):
     known = {"C": (1.0, 1.0), "max_iter": 5, "batch_size": None, "loss": "hinge", "void": "drop", "n_hidden": (0, 0)}
-    return Settings(trainer=changes.pop("trainer", Subgradient()), seed=0, **{**known, **changes})
+    return TrainingSettings(trainer=changes.pop("trainer", Subgradient()), seed=0, **{**known, **changes})
 
 
 @pytest.mark.parametrize(

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from neuralfactors.files import sealed
-from neuralfactors.runs import Ablation, Accuracy, ClassInfo, Epoch, Metrics, Row, Run, RunConfig, RunFolder, Splits
-from neuralfactors.runs.records import Examples
+from neuralfactors._common.files import sealed
+from neuralfactors._runs import Ablation, Accuracy, ClassInfo, Epoch, Metrics, Row, Run, RunConfig, RunFolder, Splits
+from neuralfactors._runs.records import Examples
 
 ROWS = ("unary", "CP", "SGD", "int+lin", "bif+nrl", "int+nrl", "int+lin-dagger", "3-layer")
 MSRC21 = (

@@ -5,7 +5,7 @@ import shutil
 
 import pytest
 
-from neuralfactors.report import write_report
+from neuralfactors._report import write_report
 
 from .conftest import ROWS
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from neuralfactors.experiment import Preset
-from neuralfactors.runs import variant_key
+from neuralfactors._experiment import Preset
+from neuralfactors._runs import variant_key
 
 from .conftest import ROWS, change_json, read_json
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from neuralfactors.report import read_results
-from neuralfactors.report.findings import findings, gains, points, synergy, verdict
-from neuralfactors.report.published import published
-from neuralfactors.runs import Ablation, Accuracy, RunFolder
+from neuralfactors._report import read_results
+from neuralfactors._report.findings import findings, gains, points, synergy, verdict
+from neuralfactors._report.published import published
+from neuralfactors._runs import Ablation, Accuracy, RunFolder
 
 
 @pytest.mark.parametrize(

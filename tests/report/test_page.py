@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from neuralfactors.report import write_report
-from neuralfactors.runs import Epoch, RunFolder
+from neuralfactors._report import write_report
+from neuralfactors._runs import Epoch, RunFolder
 
 from .conftest import MSRC21, ROWS, change_json, read_json
 
@@ -262,7 +262,7 @@ def test_same_run_gives_the_same_page(make_run):
 def test_report_imports_neither_torch_nor_scipy(make_run):
     run = str(make_run())
     show = "print({'torch', 'sklearn', 'scipy'} & {*sys.modules})"
-    code = f"import sys, neuralfactors.report as r; r.write_report({run!r}); {show}"
+    code = f"import sys, neuralfactors._report as r; r.write_report({run!r}); {show}"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     assert result.stdout.strip() == "set()"
 

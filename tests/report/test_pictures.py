@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from neuralfactors.report import read_results
-from neuralfactors.report.pictures import palette, shown_examples
-from neuralfactors.runs import ClassInfo, RunFolder
+from neuralfactors._report import read_results
+from neuralfactors._report.pictures import palette, shown_examples
+from neuralfactors._runs import ClassInfo, RunFolder
 
 
 def test_colours_of_a_palette_all_differ():

@@ -2,9 +2,9 @@
 
 import pytest
 
-from neuralfactors.experiment import Preset
-from neuralfactors.report.published import published
-from neuralfactors.runs import NAMES, STATE_OF_THE_ART, TABLED, USUAL
+from neuralfactors._experiment import Preset
+from neuralfactors._report.published import published
+from neuralfactors._runs import NAMES, STATE_OF_THE_ART, TABLED, USUAL
 
 SETS = ("msrc21", "kitti", "siftflow")
 

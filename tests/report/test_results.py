@@ -3,7 +3,7 @@ import shutil
 
 import pytest
 
-from neuralfactors.report import write_report
+from neuralfactors._report import write_report
 
 from .conftest import change_json, read_json, write_json
 

@@ -6,7 +6,7 @@ import statistics
 
 import pytest
 
-from neuralfactors.report import compare_with_paper, read_results, write_report
+from neuralfactors._report import compare_with_paper, read_results, write_report
 
 from .conftest import MSRC21, ROWS, change_json, read_json
 from .test_page import Cells, signed

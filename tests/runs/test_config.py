@@ -1,7 +1,7 @@
 import pytest
 
-from neuralfactors.runs import RunConfig, Search, Splits
-from neuralfactors.runs.documents import decode, encode
+from neuralfactors._runs import RunConfig, Search, Splits
+from neuralfactors._runs.documents import decode, encode
 
 
 @pytest.mark.parametrize(

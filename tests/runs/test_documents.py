@@ -4,9 +4,9 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from neuralfactors.files import DIGEST, FileFormatError, read_records, write_records
-from neuralfactors.runs.documents import FORMAT, Document, decode, encode
-from neuralfactors.runs.records import Counts, Settings, Table
+from neuralfactors._common.files import DIGEST, FileFormatError, read_records, write_records
+from neuralfactors._runs.documents import FORMAT, Document, decode, encode
+from neuralfactors._runs.records import Counts, Settings, Table
 
 
 @dataclass(frozen=True)

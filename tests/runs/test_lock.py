@@ -7,14 +7,14 @@ import sys
 
 import pytest
 
-from neuralfactors.runs.lock import alone_in
+from neuralfactors._runs.lock import alone_in
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows cannot lock folders")
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from neuralfactors.runs.lock import alone_in
+from neuralfactors._runs.lock import alone_in
 with alone_in(Path(sys.argv[1])):
     print("held", flush=True)
     sys.stdin.read()
@@ -22,7 +22,7 @@ with alone_in(Path(sys.argv[1])):
 COUNT = """
 import sys, time
 from pathlib import Path
-from neuralfactors.runs.lock import alone_in
+from neuralfactors._runs.lock import alone_in
 folder, done = Path(sys.argv[1]), 0
 while done < 20:
     try:

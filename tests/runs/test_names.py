@@ -1,7 +1,7 @@
 import pytest
 
-from neuralfactors.experiment import VARIANTS
-from neuralfactors.runs import NAMES, STATE_OF_THE_ART, TABLED, variant_key
+from neuralfactors._experiment import VARIANTS
+from neuralfactors._runs import NAMES, STATE_OF_THE_ART, TABLED, variant_key
 
 
 def test_variants_are_the_rows_of_the_paper():

@@ -3,8 +3,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from neuralfactors.runs import Accuracy, Epoch, Metrics, Run, RunConfig, Splits, Trial
-from neuralfactors.runs.records import finite
+from neuralfactors._runs import Accuracy, Epoch, Metrics, Run, RunConfig, Splits, Trial
+from neuralfactors._runs.records import finite
 
 METRICS = Metrics("test", 2, 0.5, 0.4, None, (0.5, None), (0.2, None), np.eye(2, dtype=np.int64))
 

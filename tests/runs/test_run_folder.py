@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from neuralfactors.files import FileFormatError, sealed
-from neuralfactors.runs import ClassInfo, Epoch, Row, Run, RunConfig, RunFolder, Search, Trial, typed
-from neuralfactors.runs.documents import FORMAT, encode
+from neuralfactors._common.files import FileFormatError, sealed
+from neuralfactors._runs import ClassInfo, Epoch, Row, Run, RunConfig, RunFolder, Search, Trial, typed
+from neuralfactors._runs.documents import FORMAT, encode
 
 CONFIG = RunConfig("/data/scenes", ("unary", "int+nrl"), parameters={"*": {"max_iter": 2}})
 RUN = Run(CONFIG, {"train": 6, "test": 2}, (ClassInfo("sky", (1, 2, 3)),), 1, {"python": "3"}, "2026-01-02T03:04:05")

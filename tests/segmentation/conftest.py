@@ -5,7 +5,7 @@ import pytest
 from neuralfactors.datasets import SCENE_CLASSES, make_scenes
 from neuralfactors.estimators import StructuralSVM
 from neuralfactors.segmentation import Segmenter
-from neuralfactors.segmentation.samples import to_samples
+from neuralfactors.segmentation._labelled_images import to_samples
 from neuralfactors.vision import FeatureSettings
 
 

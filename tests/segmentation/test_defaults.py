@@ -2,13 +2,8 @@
 
 import pytest
 
-from neuralfactors.segmentation.defaults import (
-    WITH_CNN,
-    default_balance,
-    default_batch_size,
-    default_parameters,
-    default_pretrain,
-)
+from neuralfactors.segmentation import default_parameters
+from neuralfactors.segmentation._defaults import WITH_CNN, default_balance, default_batch_size, default_pretrain
 
 
 @pytest.mark.parametrize(("n_images", "batch_size", "pretrain"), [(276, 12, 0), (40, 2, 15), (3, 1, 100)])

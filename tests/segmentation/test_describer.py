@@ -4,12 +4,16 @@ import numpy as np
 import pytest
 from work import counting
 
-from neuralfactors.datasets import ImageFolder, folder, write_scenes
-from neuralfactors.graph import Graph
+from neuralfactors import Graph
+from neuralfactors.datasets import ImageFolder, write_scenes
+from neuralfactors.datasets import _folder as folder
 from neuralfactors.segmentation import Describer
-from neuralfactors.segmentation.samples import with_mirrored
-from neuralfactors.vision import FeatureSettings, builder, descriptors, regions
-from neuralfactors.vision.cache import Cache
+from neuralfactors.segmentation._labelled_images import with_mirrored
+from neuralfactors.vision import FeatureSettings
+from neuralfactors.vision import _builder as builder
+from neuralfactors.vision import _descriptors as descriptors
+from neuralfactors.vision import _regions as regions
+from neuralfactors.vision._cache import Cache
 
 WORK = {
     "decodes": (folder, "read_image"),

@@ -3,13 +3,13 @@
 import numpy as np
 from work import counting
 
+from neuralfactors import FactorModel
 from neuralfactors.datasets import SCENE_CLASSES, make_scenes
 from neuralfactors.estimators import UnaryClassifier
-from neuralfactors.factor_model import FactorModel
-from neuralfactors.inference import kernel
+from neuralfactors.inference import _kernel as kernel
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Segmenter, evaluate
-from neuralfactors.segmentation.samples import to_samples
+from neuralfactors.segmentation._labelled_images import to_samples
 from neuralfactors.vision import FeatureSettings
 
 WORK = {"networks": (FactorModel, "forward"), "solves": (kernel._kernels, "GraphsFloat32")}
@@ -30,7 +30,7 @@ def test_figures_are_those_of_painted_pixels(small_model, held_graphs):
 
 
 def test_mean_interaction(small_model, held_graphs):
-    tables = np.concatenate([small_model.potentials(graph)[1] for graph in held_graphs.X])
+    tables = np.concatenate([small_model.potentials(graph).interaction for graph in held_graphs.X])
     np.testing.assert_allclose(
         evaluate(small_model, held_graphs).mean_interaction, tables.mean(axis=0), rtol=1e-4, atol=1e-6
     )

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from neuralfactors.datasets import SCENE_CLASSES
-from neuralfactors.datasets.classes import ClassEntry, Classes
+from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.segmentation import evaluate
+from neuralfactors.segmentation._graph_prediction import as_arrays
 
 
 def test_labels_of_described_graphs_are_those_of_the_images(small_model, held_graphs):
@@ -21,7 +22,7 @@ def test_scores_of_described_graphs_count_pixels(small_model, held_graphs):
 
 def test_potentials_have_the_sizes_of_the_graph(small_model, held_graphs):
     graph = held_graphs.X[0]
-    unary, interaction, edges = small_model.potentials(graph)
+    unary, interaction, edges = as_arrays(small_model.potentials(graph))
     assert unary.shape == (graph.n_nodes, 7)
     assert interaction.shape == (graph.n_edges, 7, 7)
     np.testing.assert_array_equal(edges, graph.edges)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from neuralfactors.segmentation.graphs import ScaledGraphs
+from neuralfactors.segmentation._graphs import ScaledGraphs
 
 
 def test_features_of_the_training_graphs_are_standardised(described):

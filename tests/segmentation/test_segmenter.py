@@ -14,11 +14,12 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline
 from torch import nn
 
+from neuralfactors._common.files import FileFormatError
+from neuralfactors._common.persistence import load_model, save_model
 from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes, write_scenes
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier
-from neuralfactors.files import FileFormatError
-from neuralfactors.persistence import load_model, save_model
 from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
+from neuralfactors.segmentation._graph_prediction import as_arrays
 from neuralfactors.vision import CNNSettings, FeatureSettings
 
 # Most models here are trained for an epoch or two: what they learn is not what is tested.
@@ -82,7 +83,7 @@ def test_seeds_may_come_from_a_generator(scenes):
 def test_explanation_shows_the_parts(fitted, scenes):
     image = scenes[7][0]
     described, graph = fitted.describer_.graph(image)
-    unary, interaction, edges = fitted.potentials(graph)
+    unary, interaction, edges = as_arrays(fitted.potentials(graph))
     explanation = fitted.explain(image)
     np.testing.assert_array_equal(explanation.joint, fitted.predict_one(image))
     np.testing.assert_array_equal(explanation.unary, described.paint(unary.argmax(axis=1)))
@@ -235,7 +236,7 @@ def test_own_factors_are_given_again(scenes, tmp_path, estimator, given):
     if estimator is RELU_FIRST:
         assert loaded.stages_[-1].unary.activation == "tanh"  # which its file holds
     graph = segmenter.describer_.graph(scenes[5][0])[1]
-    for found, expected in zip(loaded.potentials(graph), segmenter.potentials(graph), strict=True):
+    for found, expected in zip(*(as_arrays(each.potentials(graph)) for each in (loaded, segmenter)), strict=True):
         np.testing.assert_array_equal(found, expected)
 
 

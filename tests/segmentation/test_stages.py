@@ -4,11 +4,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
 
-from neuralfactors.datasets.classes import ClassEntry, Classes
+from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
 from neuralfactors.segmentation import Segmenter, default_parameters
-from neuralfactors.segmentation.defaults import WITH_CNN
-from neuralfactors.segmentation.stages import fit_stages, new_stages
+from neuralfactors.segmentation._defaults import WITH_CNN
+from neuralfactors.segmentation._stages import fit_stages, new_stages
 
 
 @pytest.mark.parametrize(("given", "expected"), [(0, 0), (3, 3), (None, 5)])

@@ -11,9 +11,9 @@ import torch
 from pictures import smooth_picture
 from torch import nn
 
-from neuralfactors.vision.backbones import Normalised, load_backbone, timm_backbone
-from neuralfactors.vision.cnn import feature_maps
-from neuralfactors.vision.portraits import fingerprint
+from neuralfactors.vision._backbones import Normalised, load_backbone, timm_backbone
+from neuralfactors.vision._cnn import feature_maps
+from neuralfactors.vision._network_identity import fingerprint
 
 
 def test_efficientnet_lite_gives_maps_of_four_strides():

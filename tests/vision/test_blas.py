@@ -4,7 +4,7 @@ import numpy as np  # noqa: F401  loads the BLAS that is looked at
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from neuralfactors.vision.blas import OneBlasThread
+from neuralfactors.vision._blas import OneBlasThread
 
 
 def blas_threads():

@@ -6,8 +6,9 @@ import pytest
 from pictures import FEW_WORDS, IMAGES, Pyramid, assert_same_graphs
 from work import LoggedImage
 
-from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings, features
-from neuralfactors.vision import builder as builder_module
+from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings
+from neuralfactors.vision import _builder as builder_module
+from neuralfactors.vision import _features as features
 
 
 def test_settings_from_before_softness_mean_the_nearest_word(builder):

@@ -3,7 +3,7 @@ import logging
 import numpy as np
 import pytest
 
-from neuralfactors.vision.cache import Cache, content_key
+from neuralfactors.vision._cache import Cache, content_key
 
 ARRAYS = {"a": np.arange(6.0).reshape(2, 3), "b": np.zeros((0, 2), dtype=np.int64)}
 

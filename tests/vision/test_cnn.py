@@ -4,7 +4,7 @@ import torch
 from pictures import Pyramid, random_regions, smooth_picture
 from torch.nn.functional import interpolate
 
-from neuralfactors.vision.cnn import feature_maps, likeness, region_means, window_means
+from neuralfactors.vision._cnn import feature_maps, likeness, region_means, window_means
 
 
 def test_maps_of_an_enlarged_image():

@@ -4,8 +4,8 @@ from pictures import smooth_picture
 from skimage.color import rgb2gray, rgb2hsv
 from skimage.feature import daisy as reference_daisy
 
-from neuralfactors.vision import descriptors
-from neuralfactors.vision.descriptors import daisy, dense_daisy, hsv_cone, to_grey
+from neuralfactors.vision import _descriptors as descriptors
+from neuralfactors.vision._descriptors import daisy, dense_daisy, hsv_cone, to_grey
 
 
 @pytest.mark.parametrize(

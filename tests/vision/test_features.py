@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from pictures import FEW_WORDS, IMAGES, Pyramid, smooth_picture
 
-from neuralfactors.vision import FeatureBuilder, FeatureSettings
-from neuralfactors.vision.descriptors import dense_daisy, hsv_cone
-from neuralfactors.vision.layout import region_edges, region_medians
+from neuralfactors.vision import FeatureBuilder, FeatureSettings, region_edges
+from neuralfactors.vision._descriptors import dense_daisy, hsv_cone
+from neuralfactors.vision._region_geometry import region_medians
 
 
 def test_the_papers_sizes():

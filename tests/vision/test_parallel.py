@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from neuralfactors.vision.parallel import map_items
+from neuralfactors.vision._parallel import map_items
 
 
 def square(n):

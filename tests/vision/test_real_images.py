@@ -6,7 +6,7 @@ from skimage.segmentation import slic as reference_slic
 
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings
-from neuralfactors.vision.regions import slic
+from neuralfactors.vision._regions import slic
 
 pytestmark = pytest.mark.realdata
 

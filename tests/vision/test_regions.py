@@ -5,8 +5,9 @@ from scipy.ndimage import label as connected_parts
 from skimage.color import rgb2lab
 from skimage.segmentation import slic as reference_slic
 
-from neuralfactors.vision.layout import region_areas, region_centres
-from neuralfactors.vision.regions import find_regions, merge_small, number_from_top, rgb_to_lab, slic
+from neuralfactors.vision import find_regions
+from neuralfactors.vision._region_geometry import region_areas, region_centres
+from neuralfactors.vision._regions import merge_small, number_from_top, rgb_to_lab, slic
 
 
 def assert_regions(regions):

@@ -7,7 +7,7 @@ import pytest
 from pictures import FEW_WORDS, IMAGES, assert_same_graphs, smooth_picture
 
 from neuralfactors.vision import FeatureBuilder
-from neuralfactors.vision.sources import KeyedSource, image_key, read
+from neuralfactors.vision._sources import KeyedSource, image_key, read
 
 
 def test_images_may_be_read_when_needed(builder):

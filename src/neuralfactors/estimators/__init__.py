@@ -11,21 +11,21 @@ They are made of parts: a `Network` for each factor, a `Subgradient` that trains
 - `CuttingPlaneSVM`, `FrankWolfeSVM`: linear factors, trained to a proved duality gap.
 """
 
-from neuralfactors.extras import needs
+from neuralfactors._common.extras import needs
 
 with needs(__name__, "learn"):
-    from neuralfactors.estimators.base import StructuredEstimator
-    from neuralfactors.estimators.checkpoint import Checkpoint
-    from neuralfactors.estimators.latent import LatentSVM
-    from neuralfactors.estimators.linear import CuttingPlaneSVM, FrankWolfeSVM
-    from neuralfactors.estimators.multilabel import MultiLabelClassifier, chow_liu_tree
-    from neuralfactors.estimators.perceptron import StructuredPerceptron
-    from neuralfactors.estimators.structural import StructuralSVM
-    from neuralfactors.estimators.unary import UnaryClassifier
-    from neuralfactors.factors import Network
-    from neuralfactors.learning.decode import Decoder
-    from neuralfactors.learning.history import TensorBoard
-    from neuralfactors.learning.subgradient import Subgradient
+    from neuralfactors._core.factors import Network
+    from neuralfactors.estimators._base import StructuredEstimator
+    from neuralfactors.estimators._checkpoint import Checkpoint
+    from neuralfactors.estimators._latent import LatentSVM
+    from neuralfactors.estimators._linear_svms import CuttingPlaneSVM, FrankWolfeSVM
+    from neuralfactors.estimators._multilabel import MultiLabelClassifier, chow_liu_tree
+    from neuralfactors.estimators._perceptron import StructuredPerceptron
+    from neuralfactors.estimators._structural import StructuralSVM
+    from neuralfactors.estimators._unary import UnaryClassifier
+    from neuralfactors.learning._decode import Decoder
+    from neuralfactors.learning._history import TensorBoard
+    from neuralfactors.learning._subgradient import Subgradient
 
 load = StructuredEstimator.load  # whatever estimator the folder holds
 

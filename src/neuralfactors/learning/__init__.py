@@ -5,14 +5,14 @@ Losses for a custom training loop, and the two parts of every estimator: `Decode
 run them.
 """
 
-from neuralfactors.extras import needs
+from neuralfactors._common.extras import needs
 
 with needs(__name__, "learn"):
-    from neuralfactors.learning.decode import Decoder, decode
-    from neuralfactors.learning.likelihood import CRFLoss
-    from neuralfactors.learning.losses import LossReport, StructuredHingeLoss, StructuredPerceptronLoss
-    from neuralfactors.learning.perturbed import PerturbedLoss, perturbed_marginals
-    from neuralfactors.learning.subgradient import Subgradient
+    from neuralfactors.learning._decode import Decoder, decode
+    from neuralfactors.learning._likelihood import CRFLoss
+    from neuralfactors.learning._losses import LossReport, StructuredHingeLoss, StructuredPerceptronLoss
+    from neuralfactors.learning._perturbed import PerturbedLoss, perturbed_marginals
+    from neuralfactors.learning._subgradient import Subgradient
 
 __all__ = [
     "CRFLoss",

@@ -4,16 +4,16 @@
 models can share, and `evaluate` judges a segmenter by parts of its model.
 """
 
-from neuralfactors.extras import needs
+from neuralfactors._common.extras import needs
 
 with needs(__name__, "segment"):
-    from neuralfactors.segmentation.defaults import default_parameters
-    from neuralfactors.segmentation.describer import Describer
-    from neuralfactors.segmentation.evaluation import Evaluation, evaluate
-    from neuralfactors.segmentation.explanation import Explanation
-    from neuralfactors.segmentation.graphs import LabelledGraphs
-    from neuralfactors.segmentation.samples import ArraySample, LabelledImage
-    from neuralfactors.segmentation.segmenter import Segmenter
+    from neuralfactors.segmentation._defaults import default_parameters
+    from neuralfactors.segmentation._describer import Describer
+    from neuralfactors.segmentation._evaluation import Evaluation, evaluate
+    from neuralfactors.segmentation._explanation import Explanation
+    from neuralfactors.segmentation._graphs import LabelledGraphs
+    from neuralfactors.segmentation._labelled_images import ArraySample, LabelledImage
+    from neuralfactors.segmentation._segmenter import Segmenter
 
 __all__ = [
     "ArraySample",

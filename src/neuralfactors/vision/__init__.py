@@ -4,14 +4,14 @@
 `find_regions`, `region_edges`, `majority_labels` and `paint`.
 """
 
-from neuralfactors.extras import needs
+from neuralfactors._common.extras import needs
 
 with needs(__name__, "segment"):
-    from neuralfactors.vision.builder import FeatureBuilder
-    from neuralfactors.vision.image_graph import ImageGraph
-    from neuralfactors.vision.layout import majority_labels, paint, region_edges
-    from neuralfactors.vision.regions import find_regions
-    from neuralfactors.vision.settings import CNNSettings, FeatureSettings
+    from neuralfactors.vision._builder import FeatureBuilder
+    from neuralfactors.vision._image_graph import ImageGraph
+    from neuralfactors.vision._region_geometry import majority_labels, paint, region_edges
+    from neuralfactors.vision._regions import find_regions
+    from neuralfactors.vision._settings import CNNSettings, FeatureSettings
 
 __all__ = [
     "CNNSettings",

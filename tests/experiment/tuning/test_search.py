@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from neuralfactors._experiment import Means, tune
+from neuralfactors._experiment.tuning.search import best_trial
+from neuralfactors._runs import RunConfig, RunFolder, Search, Trial
 from neuralfactors.datasets import write_scenes
-from neuralfactors.experiment import Means, tune
-from neuralfactors.experiment.tuning.search import best_trial
-from neuralfactors.runs import RunConfig, RunFolder, Search, Trial
 
 
 @pytest.fixture(scope="module")

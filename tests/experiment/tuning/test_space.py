@@ -2,9 +2,9 @@
 
 import pytest
 
-from neuralfactors.experiment import build_model
-from neuralfactors.experiment.tuning.space import Dimension, Plan, dimensions
-from neuralfactors.runs import RunConfig
+from neuralfactors._experiment import build_model
+from neuralfactors._experiment.tuning.space import Dimension, Plan, dimensions
+from neuralfactors._runs import RunConfig
 
 
 def searched(variant, **parameters):

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 from PIL import Image
 
+from neuralfactors._experiment.tuning.trials import Task, forget_prepared, run_trial
+from neuralfactors._runs import Run, RunConfig, RunFolder, Search, Splits
 from neuralfactors.datasets import write_scenes
-from neuralfactors.experiment.tuning.trials import Task, forget_prepared, run_trial
-from neuralfactors.runs import Run, RunConfig, RunFolder, Search, Splits
 
 SMALL = {"features": {"n_regions": 15}, "parameters": {"unary": {"max_iter": 3}}}
 

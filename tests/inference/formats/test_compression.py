@@ -7,7 +7,7 @@ import lzma
 import pytest
 from problem_files import UAI, refusal
 
-from neuralfactors.inference.formats import compression
+from neuralfactors.inference._formats import compression
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress])

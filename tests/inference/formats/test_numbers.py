@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralfactors.files import FileFormatError
+from neuralfactors._common.files import FileFormatError
 from neuralfactors.inference import read_wcsp
-from neuralfactors.inference.formats.numbers import Numbers, split_first_word
+from neuralfactors.inference._formats.numbers import Numbers, split_first_word
 
 PLACE = Path("some.txt")
 WORDS = st.text("0123456789+-.eE_xinfa", min_size=1, max_size=8)

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problem_files import problem_score, random_factors
 
-from neuralfactors.files import FileFormatError
+from neuralfactors._common.files import FileFormatError
 from neuralfactors.inference import solve
-from neuralfactors.inference.formats.problem import MAX_ORDER, assemble, check_size
-from neuralfactors.inference.formats.scopes import Scopes
+from neuralfactors.inference._formats.problem import MAX_ORDER, assemble, check_size
+from neuralfactors.inference._formats.scopes import Scopes
 
 
 def assembled(factor_list):

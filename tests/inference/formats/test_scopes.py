@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralfactors.files import FileFormatError
-from neuralfactors.inference.formats.numbers import Numbers
-from neuralfactors.inference.formats.scopes import read_scopes
+from neuralfactors._common.files import FileFormatError
+from neuralfactors.inference._formats.numbers import Numbers
+from neuralfactors.inference._formats.scopes import read_scopes
 
 
 def scopes_of(scopes, n_nodes=6):

@@ -6,8 +6,8 @@ from xml.etree import ElementTree
 
 import pytest
 
-from neuralfactors.report import read_results
-from neuralfactors.report.charts.bars import (
+from neuralfactors._report import read_results
+from neuralfactors._report.charts.bars import (
     class_bars,
     mean_seconds,
     rows_beside_paper,
@@ -15,9 +15,9 @@ from neuralfactors.report.charts.bars import (
     shorten,
     synergy,
 )
-from neuralfactors.report.published import Figures
-from neuralfactors.report.tables import Cell, Line
-from neuralfactors.runs import ClassInfo, Epoch
+from neuralfactors._report.published import Figures
+from neuralfactors._report.tables import Cell, Line
+from neuralfactors._runs import ClassInfo, Epoch
 
 
 def elements(markup, name, class_):

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralfactors.report import read_results
-from neuralfactors.report.charts.curves import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, panels
-from neuralfactors.report.results import RowResults
-from neuralfactors.runs import NAMES, Epoch
+from neuralfactors._report import read_results
+from neuralfactors._report.charts.curves import BOTTOM, HEIGHT, LEFT, TOP, WIDTH, panels
+from neuralfactors._report.results import RowResults
+from neuralfactors._runs import NAMES, Epoch
 
 SLOTS = {variant: k for k, variant in enumerate(NAMES)}
 

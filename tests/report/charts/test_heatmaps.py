@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from neuralfactors.report.charts.heatmaps import (
+from neuralfactors._report.charts.heatmaps import (
     CELL,
     MARGIN,
     confusion_map,

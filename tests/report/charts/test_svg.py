@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from neuralfactors.report.charts import svg
+from neuralfactors._report.charts import svg
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cc", "Cs", "Cn", "Co")), max_size=12)
 SIZES = st.floats(1e-14, 1e12)

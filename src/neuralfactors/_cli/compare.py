@@ -1,0 +1,66 @@
+"""The command that trains the rows of the paper's table side by side: compare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from neuralfactors._cli import choices, options
+from neuralfactors._cli.app import command
+from neuralfactors._cli.terminal import tell
+from neuralfactors._cli.terminal_tables import show_comparison
+from neuralfactors._runs import STATE_OF_THE_ART, TABLED, typed, variant_key
+
+
+@command("compare", "neuralfactors compare msrc21 --preset msrc21 --variants unary,SGD,int+nrl --out runs/msrc21")
+def compare(
+    data: options.Data,
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the comparison.")],
+    preset: choices.PresetName = None,
+    variants: Annotated[str, typer.Option(help="Rows of the paper's table, separated by commas, or all.")] = "all",
+    features: choices.Features = "bow",
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Number of seeds to train each variant with.", show_default="1, or the preset's"),
+    ] = None,
+    settings: options.Settings = None,
+    regions: options.Regions = None,
+    epochs: choices.Epochs = None,
+    limit: choices.Limit = None,
+    mirror: options.Mirror = None,
+    split: choices.Split = None,
+    validate: choices.Validate = None,
+    test: Annotated[
+        str | None, typer.Option(help="Split to evaluate.", show_default="test if it exists, else val")
+    ] = None,
+    void: options.Void = None,
+    drop: options.Drop = None,
+    cache: options.Cache = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    as_json: options.AsJson = False,
+) -> None:
+    """Train the rows of the paper's table with several seeds, and show them beside the paper's figures.
+
+    Each seed is a run of its own, RUN/seed-K. To continue an interrupted comparison, call 'resume RUN' or repeat the
+    command; only the variant CP starts again from its beginning.
+    """
+    from neuralfactors import _experiment as experiment
+
+    chosen = choices.Choices(
+        data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
+    )
+    config = chosen.config(_keys(variants, features), test=test)
+    numbers = range(seeds or (chosen.known.seeds if chosen.known else 1))
+    with options.resumable(out):
+        experiment.compare(config, numbers, out, options.means(cache, jobs, dask), options.command_line())
+    show_comparison(out, as_json=as_json)
+    tell(f"To write a report: neuralfactors report {typed(out)}")
+
+
+def _keys(variants: str, features: str) -> tuple[str, ...]:
+    if variants == "all":
+        return (*TABLED, STATE_OF_THE_ART) if "cnn" in features else TABLED
+    return tuple(dict.fromkeys(map(variant_key, options.listed(variants))))

@@ -1,0 +1,136 @@
+"""Arguments and options that several commands share, and what they mean to the library."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from neuralfactors._cli.terminal import Interrupted, progress
+from neuralfactors._runs import RunFolder, typed
+
+if TYPE_CHECKING:
+    from neuralfactors._experiment import Means
+
+Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="Folder with images/, labels/ and classes.txt.")]
+NewRun = Annotated[
+    Path, typer.Option("--out", "-o", metavar="RUN", help="Folder for the run; must not contain one yet.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; accuracies are shares from 0 to 1.")]
+Jobs = Annotated[
+    int | None,
+    typer.Option(
+        "--jobs", "-j", help="Processes that compute features; -1 for one per core.", show_default="as needed"
+    ),
+]
+Dask = Annotated[str | None, typer.Option("--dask", metavar="SCHEDULER", help="Compute features on a Dask cluster.")]
+Cache = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache",
+        metavar="DIR",
+        envvar="NEURALFACTORS_CACHE",
+        help="Folder that caches features.",
+        show_default="~/.cache/neuralfactors",
+    ),
+]
+Variant = Annotated[str, typer.Option(help="Row of the paper's table.")]
+Trained = Annotated[
+    str | None, typer.Option("--variant", help="Variant whose model to use.", show_default="int+nrl, or the last")
+]
+Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")]
+Regions = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of regions per image.", show_default="300, or 1000 with CNN features"),
+]
+Backbone = Annotated[
+    str | None,
+    typer.Option(
+        "--backbone",
+        metavar="NAME",
+        help="Network for CNN features: efficientnet-lite0 to 2, or timm:MODEL.",
+        show_default="efficientnet-lite2",
+    ),
+]
+Epochs = Annotated[
+    int | None, typer.Option(min=1, help="Passes over the images.", show_default="25, or 16 with CNN; unary 50, CP 40")
+]
+Balance = Annotated[
+    float | None,
+    typer.Option(min=0, max=1, help="0 weights classes by area, 1 equally.", show_default="0, or 0.5 with CNN"),
+]
+Split = Annotated[str, typer.Option(help="Split to learn from; join several with +.")]
+Validate = Annotated[str, typer.Option(help="Split to monitor training on and to evaluate.")]
+Mirror = Annotated[
+    bool | None, typer.Option("--mirror/--no-mirror", help="Also learn from mirror images.", show_default="no-mirror")
+]
+Void = Annotated[list[str] | None, typer.Option("--void", metavar="CLASS", help="Class to treat as void; repeatable.")]
+Drop = Annotated[
+    list[str] | None, typer.Option("--drop", metavar="CLASS", help="Class to leave out of training; repeatable.")
+]
+Settings = Annotated[
+    list[Path] | None, typer.Option("--settings", metavar="FILE", help="Settings file that 'tune' wrote; repeatable.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Random seed of words, training and random splits.")]
+
+Record = TypeVar("Record")
+
+
+def with_given(record: Record, **values: object) -> Record:
+    """`record`, a dataclass, with those of `values` that are not None."""
+    given = {name: value for name, value in values.items() if value is not None}
+    return replace(record, **given)  # type: ignore[type-var]
+
+
+def listed(names: str) -> tuple[str, ...]:
+    """Names that were joined by commas.
+
+    >>> listed("unary, SGD")
+    ('unary', 'SGD')
+    """
+    return tuple(name.strip() for name in names.split(","))
+
+
+def feature_options(features: str, regions: int | None, backbone: str | None) -> dict[str, Any]:
+    """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
+    if backbone is not None and "cnn" not in features:
+        raise ValueError(f"backbone applies only to CNN features, but features is {features!r}")
+    given = {"n_regions": regions, "backbone": backbone}
+    return {"features": features, **{name: value for name, value in given.items() if value is not None}}
+
+
+def cache_folder(chosen: Path | None) -> Path:
+    """The folder that keeps features: `chosen`, or the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return chosen or Path(base) / "neuralfactors"
+
+
+def means(cache: Path | None, jobs: int | None, dask: str | None) -> Means:
+    """How to compute, as the options say."""
+    from neuralfactors._experiment import Means
+
+    return Means(cache_folder(cache), jobs, dask, progress())
+
+
+def command_line() -> str:
+    """The running command, as a user would type it."""
+    return shlex.join(["neuralfactors", *sys.argv[1:]])
+
+
+@contextmanager
+def resumable(run: Path) -> Iterator[None]:
+    """If the work inside is interrupted, say how to resume `run`."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        begun = RunFolder(run).is_begun
+        told = f"Interrupted. To continue: neuralfactors resume {typed(run)}" if begun else "Interrupted."
+        raise Interrupted(told) from None

@@ -1,0 +1,48 @@
+"""The command that trains a model: train."""
+
+from __future__ import annotations
+
+from neuralfactors._cli import options
+from neuralfactors._cli.app import command
+from neuralfactors._cli.terminal import tell
+from neuralfactors._cli.terminal_tables import show_rows
+from neuralfactors._runs import USUAL, RunConfig, RunFolder, Splits, typed, variant_key
+
+
+@command("train", "neuralfactors train photos --out runs/photos --features bow+cnn")
+def train(
+    data: options.Data,
+    out: options.NewRun,
+    variant: options.Variant = USUAL,
+    features: options.Features = "bow",
+    regions: options.Regions = None,
+    backbone: options.Backbone = None,
+    epochs: options.Epochs = None,
+    balance: options.Balance = None,
+    split: options.Split = Splits.train,
+    validate: options.Validate = "val",
+    mirror: options.Mirror = None,
+    void: options.Void = None,
+    drop: options.Drop = None,
+    seed: options.Seed = RunConfig.seed,
+    cache: options.Cache = None,
+    jobs: options.Jobs = None,
+    dask: options.Dask = None,
+    settings: options.Settings = None,
+) -> None:
+    """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
+    from neuralfactors import _experiment as experiment
+    from neuralfactors.segmentation._defaults import default_balance
+
+    key = variant_key(variant)
+    layers = experiment.read_settings_of(settings or (), [key])
+    given = experiment.every_variant([key], max_iter=epochs, balance=balance)
+    config = RunConfig(
+        str(data), (key,), "train", options.feature_options(features, regions, backbone),
+        experiment.parameters_of([key], *layers, given), default_balance(features), Splits(split, validate, validate),
+        mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
+    )  # fmt: skip
+    with options.resumable(out):
+        experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())
+    show_rows(RunFolder(out))
+    tell(f"The model is in {out}. Next: neuralfactors predict {typed(out)} IMAGES --out DIR")

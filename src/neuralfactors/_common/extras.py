@@ -1,0 +1,47 @@
+"""Names that load when they are first used, and what to install where a package is missing."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+
+
+def advice(what: str, error: ModuleNotFoundError, extra: str) -> str:
+    """A sentence: which package `what` lacks, and the command that installs it as part of `extra`."""
+    return f"{what} needs the package {error.name}: pip install 'neuralfactors[{extra}]'"
+
+
+@contextmanager
+def needs(module: str, extra: str) -> Iterator[None]:
+    """Imports of `module` for which packages of `extra` must be there: where one is missing, a sentence says so."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "neuralfactors":  # a part of neuralfactors itself
+            raise
+        raise ModuleNotFoundError(advice(module, error, extra), name=error.name) from None
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+    """The `__getattr__` of a package whose names live in its modules.
+
+    Parameters
+    ----------
+    package : str
+        Its `__name__`.
+    homes : mapping of str to str
+        The module of each name.
+
+    Returns
+    -------
+    callable
+        From a name to the object; it raises AttributeError for a name that is unknown.
+    """
+
+    def find(name: str) -> object:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+
+    return find

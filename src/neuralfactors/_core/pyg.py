@@ -1,0 +1,64 @@
+"""What a batch of graphs is made of, from objects of PyTorch Geometric, which is not needed for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from neuralfactors._common.labels import VOID
+from neuralfactors._core.layouts import as_int64, pointers_of
+
+
+def pieces_of(data: Any, mask: str | None) -> dict[str, Tensor | None]:
+    """The fields of a `GraphBatch`; see `GraphBatch.from_pyg`."""
+    x, ends = data.x, data.edge_index
+    if ends.ndim != 2 or len(ends) != 2:
+        raise ValueError(f"edge_index must have shape (2, E), got {tuple(ends.shape)}")
+    node_graph, node_ptr = _graphs(data, len(x))
+    order = _kept(ends, len(x))
+    order = order[node_graph[ends[0, order].cpu()].argsort(stable=True).to(order.device)]  # graph by graph
+    edges = ends.T.to(torch.int64)[order]
+    attributes = getattr(data, "edge_attr", None)
+    features = x.new_zeros(len(edges), 0) if attributes is None else attributes.reshape(ends.shape[1], -1)[order]
+    counts = torch.bincount(node_graph[edges[:, 0].cpu()], minlength=len(node_ptr) - 1)
+    return {
+        "node_features": x,
+        "edges": edges,
+        "edge_features": features,
+        "node_ptr": node_ptr,
+        "edge_ptr": pointers_of(counts),
+        "y": _labels(data, len(x), mask),
+    }
+
+
+def _graphs(data: Any, n_nodes: int) -> tuple[Tensor, Tensor]:
+    """The graph of every node, and pointers to the nodes of every graph, both on the CPU."""
+    pointers, graph = getattr(data, "ptr", None), getattr(data, "batch", None)
+    if pointers is not None:
+        pointers = pointers.cpu().to(torch.int64)
+    elif graph is not None:
+        if bool((graph.diff() < 0).any()):
+            raise ValueError("batch must name the nodes of one graph after those of the other")
+        pointers = pointers_of(torch.bincount(graph.cpu()))
+    else:
+        pointers = torch.tensor([0, n_nodes])
+    return torch.repeat_interleave(torch.arange(len(pointers) - 1), pointers.diff()), pointers
+
+
+def _kept(ends: Tensor, n_nodes: int) -> Tensor:
+    """Numbers of the edges that stay: all, or the first of each pair of reverse edges where all come in pairs."""
+    there, back = ends[0] * n_nodes + ends[1], ends[1] * n_nodes + ends[0]
+    every = torch.arange(ends.shape[1], device=ends.device)
+    return every[ends[0] <= ends[1]] if bool(torch.isin(there, back).all()) else every
+
+
+def _labels(data: Any, n_nodes: int, mask: str | None) -> Tensor | None:
+    y = getattr(data, "y", None)
+    if y is None:
+        return None
+    if y.numel() != n_nodes or y.is_floating_point():
+        raise ValueError(f"y must contain an integer label for each of {n_nodes} nodes, got {y.dtype} {tuple(y.shape)}")
+    y = as_int64(y.reshape(-1))
+    return y if mask is None else torch.where(getattr(data, mask), y, VOID)

@@ -1,0 +1,82 @@
+"""What potentials are made of: checks of their tensors, entries of tables, and which graph a row belongs to."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def check_shapes(unary: Tensor, interaction: Tensor, tables: Tensor, edges: Tensor) -> None:
+    """Refuse scores and edges that do not fit each other; `tables` are the distinct ones of `interaction`."""
+    if unary.ndim != 2:
+        raise ValueError(f"unary must have shape (V, L), got {tuple(unary.shape)}")
+    if edges.ndim != 2 or edges.dtype != torch.int64:
+        got = f"{edges.dtype} of shape {tuple(edges.shape)}"
+        raise ValueError(f"edges must be int64 of shape (E, 2), or (E, Q) for order Q, got {got}")
+    expected = (len(edges),) + (unary.shape[1],) * edges.shape[1]
+    rows = (*interaction.shape[:1], interaction.ndim - 1)
+    if interaction.ndim > 2 and rows != edges.shape == rows[::-1]:
+        raise ValueError(f"edges must have shape {rows} for this interaction, got {rows[::-1]}: transpose them")
+    if tables.shape not in (expected, (1, *expected[1:])):
+        raise ValueError(f"interaction must have shape {expected}, got {tuple(tables.shape)}")
+
+
+def check_pointers(pointers: Tensor, name: str, end: int, counted: str) -> None:
+    """Refuse pointers that do not divide the rows of `counted` among graphs."""
+    good = pointers.ndim == 1 and len(pointers) >= 1 and pointers.dtype == torch.int64
+    if not good or int(pointers[0]) != 0 or int(pointers[-1]) != end or bool((pointers.diff() < 0).any()):
+        raise ValueError(f"{name} must be int64, start at 0, not decrease and end at the {end} rows of {counted}")
+
+
+def check_same_length(**rows: Tensor) -> None:
+    """Refuse arguments of different lengths."""
+    lengths = [len(values) for values in rows.values()]
+    if len(set(lengths)) > 1:
+        raise ValueError(f"{' and '.join(rows)} must be of the same length, got {' and '.join(map(str, lengths))}")
+
+
+def joint_labels(y: Tensor, edges: Tensor, n_labels: int) -> Tensor:
+    """Which of the L^Q entries of its table every interaction takes.
+
+    Parameters
+    ----------
+    y : Tensor of shape (V,)
+        Labels.
+    edges : Tensor of shape (E, Q)
+        Nodes of every interaction.
+    n_labels : int
+        L.
+
+    Returns
+    -------
+    Tensor of shape (E,)
+        int64, the label of the last node running fastest.
+    """
+    joint = torch.zeros(len(edges), dtype=torch.int64, device=edges.device)
+    for labels in y.index_select(0, edges.reshape(-1)).view(edges.shape).unbind(1):
+        joint = joint * n_labels + labels
+    return joint
+
+
+def graph_numbers(pointers: Tensor, device: torch.device | None = None, n_rows: int | None = None) -> Tensor:
+    """The graph of every one of the `n_rows` rows that `pointers` (G + 1,) divide among G graphs."""
+    sizes = pointers.diff()
+    return torch.repeat_interleave(torch.arange(len(sizes)), sizes, output_size=n_rows).to(device)
+
+
+def distinct_tables(tables: Tensor, ndim: int) -> Tensor:
+    """The tables that differ: one (1, L, ..., L) where all edges share it."""
+    if tables.ndim == ndim - 1:
+        return tables[None]
+    return tables[:1] if tables.ndim == ndim and len(tables) > 1 and tables.stride(0) == 0 else tables
+
+
+def difference(pairs: Tensor, differ: Tensor) -> Tensor:
+    """The first less the second of `pairs` (N, 2); zero where nothing differs, also where both are −inf."""
+    plus, minus = to_summands(pairs).unbind(1)
+    return torch.where(differ, plus - minus, 0.0)
+
+
+def to_summands(values: Tensor) -> Tensor:
+    """Half precision as float32: it is enough to choose labels but not to add up their scores."""
+    return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values

@@ -1,0 +1,158 @@
+"""One row of a run: a variant trained, evaluated, written."""
+
+from __future__ import annotations
+
+import os
+import time
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from neuralfactors._experiment.data import Means, Prepared, limited, open_folder
+from neuralfactors._experiment.examples import write_predictions
+from neuralfactors._experiment.models import balance_of, build_model, named_stages
+from neuralfactors._runs import Ablation, Accuracy, Metrics, Row, RowFolder, RunConfig, RunFolder
+from neuralfactors._runs.config import HOLDOUT, REST
+from neuralfactors._runs.records import finite
+from neuralfactors.datasets._classes import Classes
+from neuralfactors.estimators import StructuredEstimator
+from neuralfactors.metrics import Scores
+from neuralfactors.segmentation import Describer, Evaluation, LabelledGraphs, Segmenter, evaluate
+
+
+def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbose: int = 0) -> None:
+    """Train a variant into its folder; an interrupted attempt continues from the last epoch."""
+    train = limited(prepared.train, config.limit_of(folder.variant), config.seed, config.copies)
+    model = build_model(folder.variant, config, prepared.describer.n_labels, len(train.X), folder)
+    balance, former, start = balance_of(config, folder.variant), folder.checked_row(), time.monotonic()
+    before = former.seconds if former else 0.0
+    settings, n_train = _settings(named_stages(model)), len(train.X) // config.copies
+    row = Row(folder.variant, "running", settings, config.seed, balance, n_train, before)
+    folder.row.write(row)
+    segmenter = Segmenter(estimator=model, balance=balance, random_state=config.seed, verbose=verbose)
+    try:
+        fit_segmenter(segmenter, prepared.describer, train, prepared.val)
+    except KeyboardInterrupt:
+        folder.row.write(replace(row, seconds=before + time.monotonic() - start))
+        raise
+    except (ValueError, RuntimeError, ArithmeticError) as error:
+        folder.row.write(replace(row, status="failed", error=str(error)))
+        raise
+    row = _finished(replace(row, seconds=before + time.monotonic() - start), segmenter, model)
+    segmenter.save_model(folder.path)
+    if prepared.test is not None:
+        found = evaluate(segmenter, prepared.test)
+        folder.metrics.write(full_metrics(found, prepared.test_split or ""))
+        write_predictions(folder, found, prepared.test, prepared.describer.classes.palette, config.n_examples)
+    folder.row.write(row)
+    folder.remove_checkpoints()
+
+
+def fit_segmenter(
+    segmenter: Segmenter, describer: Describer, train: LabelledGraphs, validation: LabelledGraphs | None
+) -> None:
+    """Train the model of a variant; without the warning that CP stopped early, which is intended."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        segmenter.fit_graphs(describer, train, validation)
+
+
+def evaluate_row(folder: RunFolder, row: RowFolder, data: str | os.PathLike[str], split: str, means: Means) -> Metrics:
+    """Figures of a finished row on a split of a labelled folder.
+
+    Parameters
+    ----------
+    folder : RunFolder
+        The run.
+    row : RowFolder
+        The row in it.
+    data : path
+        An `ImageFolder` of the same classes; void classes are those of the run.
+    split : str
+        Which images.
+    means : Means
+        How to compute.
+
+    Returns
+    -------
+    Metrics
+        Over all labelled pixels.
+    """
+    config = folder.run().settings
+    holdout = config.splits.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
+    splits = replace(config.splits, holdout=holdout)
+    images = open_folder(replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits))
+    segmenter = Segmenter.load(row.path, features=folder.features)
+    segmenter.describer_ = Describer.load(folder.features, **means.builder_options(len(images[split])))
+    segmenter.check_classes(images.classes, os.fspath(data))
+    for sample in images[split]:
+        sample.check()
+    scores = segmenter.score_graphs(segmenter.describer_.describe(images[split]))
+    return metrics_of(scores, split, len(images[split]))
+
+
+def _void_in(config: RunConfig, data: Path) -> RunConfig:
+    """`config` without the void classes that the folder `data` does not have."""
+    if not data.is_dir():
+        return config
+    known = {entry.name for entry in Classes.read(data / "classes.txt").entries}
+    void, drop = (tuple(name for name in names if name in known) for names in (config.void, config.drop))
+    return replace(config, void=void, drop=drop)
+
+
+def full_metrics(found: Evaluation, split: str) -> Metrics:
+    """What is recorded of an evaluation."""
+    parts = Ablation(accuracy_of(found.unary), accuracy_of(found.interaction), accuracy_of(found.joint))
+    table = found.mean_interaction
+    metrics = metrics_of(found.joint, split, found.n_images)
+    return replace(metrics, ablation=parts, interactions=table if table.any() else None)
+
+
+def metrics_of(scores: Scores, split: str, n_images: int) -> Metrics:
+    """What is recorded of predictions alone."""
+    return Metrics(
+        split=split,
+        n_images=n_images,
+        pixel=finite(scores.pixel_accuracy),
+        class_mean=finite(scores.class_mean_accuracy),
+        mean_iou=finite(scores.mean_iou),
+        per_class=tuple(map(finite, scores.class_accuracy.tolist())),
+        iou=tuple(map(finite, scores.iou.tolist())),
+        confusion=scores.confusion.astype(np.int64),
+    )
+
+
+def accuracy_of(scores: Scores) -> Accuracy:
+    """The two figures that variants are compared by."""
+    return Accuracy(finite(scores.pixel_accuracy), finite(scores.class_mean_accuracy))
+
+
+def _finished(row: Row, segmenter: Segmenter, model: Any) -> Row:
+    """`row` with the settings that were used, such as those that follow from the data, and what came of the epochs."""
+    used = zip([name for name, _ in named_stages(model)], segmenter.stages_, strict=True)
+    last = segmenter.stages_[-1]
+    seconds = [sum(record.get("seconds", {}).values()) for record in last.history_]
+    descent = getattr(last, "descent_", None)
+    return replace(
+        row,
+        status="done",
+        settings=_settings(used),
+        epochs=len(seconds),
+        seconds_per_epoch=sum(seconds) / len(seconds) if seconds else None,
+        best_epoch=descent.progress.best_epoch if descent is not None else None,
+    )
+
+
+def _settings(stages: Iterable[tuple[str, StructuredEstimator]]) -> dict[str, dict[str, Any]]:
+    return {name: {"class": type(stage).__name__, **_plain(stage.plain_params())} for name, stage in stages}
+
+
+def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    left_out = ("callbacks", "verbose", "warm_start")
+    # An array is the class weights that come of the balance, which the row has.
+    return {k: v for k, v in parameters.items() if k not in left_out and not isinstance(v, np.ndarray)}

@@ -1,0 +1,137 @@
+"""Tuning: settings of a variant chosen on validation images, trial by trial; a killed search can be resumed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from neuralfactors._experiment.data import Means, open_data, prepare, refuse_changed, training_samples, used_splits
+from neuralfactors._experiment.models import balance_of, build_model, changes_of, check_config
+from neuralfactors._experiment.training import describe_run
+from neuralfactors._experiment.tuning.space import Plan, dimensions
+from neuralfactors._experiment.tuning.trials import Task, forget_prepared, run_trial
+from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES
+from neuralfactors._runs import Run, RunConfig, RunFolder, Search, Settings, Trial
+from neuralfactors._runs.lock import alone_in
+from neuralfactors.datasets import ImageFolder
+from neuralfactors.vision._parallel import map_items
+
+
+def tune(
+    config: RunConfig, search: Search, out: str | os.PathLike[str], means: Means | None = None, command: str = ""
+) -> Path:
+    """Choose settings of a variant on validation images, trial by trial.
+
+    The score of a trial is the mean of pixel and class-mean accuracy on the validation images, or over all folds of the
+    training images. A third of the trials are drawn close to the best of the others. Words and scaling come from all
+    training images. A search of the same settings that is there already is resumed.
+
+    Parameters
+    ----------
+    config : RunConfig
+        The run whose first variant is tuned.
+    search : Search
+        How many trials, of which parameters, with how many folds.
+    out : path
+        The folder, made if need be.
+    means : Means, default=None
+        How to compute; None: `Means()`.
+    command : str, default=""
+        The command line, for the record.
+
+    Returns
+    -------
+    Path
+        The file of the best settings, which `train` and `compare` accept.
+    """
+    splits = replace(config.splits, test=None)
+    if search.folds:
+        splits = replace(splits, val=None, holdout=0)
+    config = replace(config, variants=config.variants[:1], kind="tune", splits=splits)
+    folder = RunFolder(Path(out))
+    data = open_data(config)
+    check_config(config)
+    plan_of(config, search)  # refuses what cannot be searched before anything is written
+    _check_validation(config, data, search)
+    with alone_in(folder.path):
+        if folder.is_begun:
+            former = folder.run()
+            folder.refuse_unless(former.search == search and former.settings == config.resolved())
+        else:
+            folder.document.write(describe_run(config, data, command, search=search))
+        _make_trials(folder, means or Means())
+    return folder.settings.path
+
+
+def resume_search(folder: RunFolder, means: Means) -> None:
+    """Make the trials that are left, and write the settings."""
+    with alone_in(folder.path):
+        _make_trials(folder, means)
+
+
+def _make_trials(folder: RunFolder, means: Means) -> None:
+    run, trials = folder.run(), {trial.number: trial for trial in folder.trials.read()}
+    plan = plan_of(run.settings, run.search or Search())
+    if len(trials) < plan.n_trials:
+        data = open_data(run.settings)
+        refuse_changed(run, data)
+        prepare(run.settings, data, folder, means)
+        for numbers in (range(plan.n_coarse), range(plan.n_coarse, plan.n_trials)):
+            best = best_trial(trials[n] for n in range(plan.n_coarse)).number if numbers.start else None
+            left = {n: plan.parameters(n, best) for n in numbers if n not in trials}
+            for trial in _run_trials(left, plan, folder, means):
+                trials[trial.number] = trial
+                folder.trials.write(trials.values())
+        forget_prepared()
+    _write_best(folder, run, trials)
+
+
+def plan_of(config: RunConfig, search: Search) -> Plan:
+    """The trials of a search."""
+    variant = config.variants[0]
+    space = dimensions(build_model(variant, config, 2, MANY_IMAGES), balance_of(config, variant), search.names)
+    return Plan(space, search.n_trials, config.seed)
+
+
+def best_trial(trials: Iterable[Trial]) -> Trial:
+    """The trial with the highest score, the first of them; refused where none has succeeded."""
+    made = list(trials)
+    scored = {trial.number: trial.score for trial in made if trial.score is not None}
+    if not scored:
+        raise ValueError(f"every trial failed; the error of the first: {made[0].error}")
+    best = max(scored, key=lambda number: (scored[number], -number))
+    return next(trial for trial in made if trial.number == best)
+
+
+def _check_validation(config: RunConfig, data: ImageFolder, search: Search) -> None:
+    n_images = len(training_samples(config, data))
+    if search.folds > n_images:
+        raise ValueError(f"folds must be at most the number of training images, {n_images}")
+    if not search.folds and used_splits(config, data)["val"] is None:
+        raise ValueError("there is no validation split to choose settings by: use --validate, --holdout or --folds")
+
+
+def _run_trials(
+    left: Mapping[int, Mapping[str, float]], plan: Plan, folder: RunFolder, means: Means
+) -> Iterable[Trial]:
+    cache = None if means.cache is None else os.fspath(means.cache)
+    place = os.fspath(folder.path)
+    tasks = [Task(place, cache, number, plan.stage(number), parameters) for number, parameters in left.items()]
+    bar = "Trials" if means.verbose and tasks else None
+    return map_items(
+        run_trial, tasks, total=len(tasks), n_jobs=means.n_jobs or 1, dask=means.dask, progress=bar, ordered=False
+    )
+
+
+def _write_best(folder: RunFolder, run: Run, trials: Mapping[int, Trial]) -> None:
+    config, best = run.settings, best_trial(trials.values())
+    variant = config.variants[0]
+    chosen = {**changes_of(config, variant), BALANCE: balance_of(config, variant), **best.parameters}
+    settings = Settings(
+        {variant: chosen}, config.data_name, config.preset, config.features, config.seed,
+        len(trials), best.number, best.score, best.pixel, best.class_mean,
+    )  # fmt: skip
+    folder.settings.write(settings)
+    folder.document.write(run.ended())

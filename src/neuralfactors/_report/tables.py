@@ -1,0 +1,180 @@
+"""Ours beside the paper's: the cells of the tables, for pages, terminals and JSON. All figures are shares."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from neuralfactors._report.published import Figures, Published, published
+from neuralfactors._report.results import ACCURACIES, RowResults, RunResults, deviation, mean
+from neuralfactors._runs import NAMES, STATE_OF_THE_ART, Accuracy, Metrics, Run
+
+MEASURES = ("pixel", "class_mean")
+PARTS = ("unary", "interaction", "joint")
+STRONG = 0.1  # difference that is shaded fully
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A figure of ours and the paper's; None where there is none."""
+
+    ours: float | None  # the mean over the seeds
+    paper: float | None = None
+    spread: float | None = None  # the standard deviation over the seeds; None where there is one only
+    by_seed: Mapping[int, float] | None = None
+
+    @property
+    def difference(self) -> float | None:
+        """Ours minus the paper's."""
+        return None if self.ours is None or self.paper is None else self.ours - self.paper
+
+    @property
+    def verdict(self) -> str:
+        """A class for the style sheet: better, worse, same, or empty where there is nothing to compare."""
+        if self.difference is None:
+            return ""
+        rounded = round(self.difference, 3)
+        return "better" if rounded > 0 else "worse" if rounded < 0 else "same"
+
+    @property
+    def strength(self) -> float:
+        """How deeply the difference is shaded, from 0 to 1."""
+        return round(min(1.0, abs(self.difference or 0.0) / STRONG), 2)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table of variants: figures over the seeds; numbers without a cell are means."""
+
+    variant: str
+    seeds: tuple[int, ...]  # none where only the paper has it
+    pixel: Cell
+    class_mean: Cell
+    mean_iou: Cell
+    per_class: tuple[float | None, ...]
+    ablation: Mapping[str, Mapping[str, Cell]]  # unary, interaction, joint -> pixel, class_mean; may be empty
+    settings: Mapping[str, Any]  # changes of the estimators' parameters
+    n_train: float | None
+    epochs: float | None
+    best_epoch: float | None
+    seconds_per_epoch: float | None
+    seconds: float | None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A run or a comparison beside the paper: what is printed, and what `docs/results.json` is made of."""
+
+    run: Run
+    split: str | None
+    n_images: int | None
+    rows: tuple[Line, ...]
+    problems: tuple[str, ...]
+
+
+def compare_with_paper(results: RunResults) -> Comparison:
+    """Every variant of a run or comparison with its figures over the seeds and the paper's."""
+    settings, evaluated = results.run.settings, [row.metrics for row in results.rows if row.metrics]
+    found = lines(results, published(settings.preset, settings.feature_kind))
+    ours = tuple(line for line in found if results.row(line.variant))
+    split, n_images = (evaluated[0].split, evaluated[0].n_images) if evaluated else (None, None)
+    return Comparison(results.run, split, n_images, ours, tuple(results.problems))
+
+
+def lines(results: RunResults, paper: Published) -> list[Line]:
+    """The variants of the run and, for a comparison with a preset, those that only the paper has; in its order."""
+    return [_line(results, key, paper.rows.get(key)) for key in NAMES if results.row(key) or key in paper.rows]
+
+
+def _line(results: RunResults, key: str, figures: Figures | None) -> Line:
+    metrics = {seed: row.metrics for seed, row in results.repeats(key).items() if row.metrics}
+    columns = zip(*(each.per_class for each in metrics.values()), strict=True)
+    numbers = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds")
+    cells = (_cell(results.by_seed(key, name), getattr(figures, name, None)) for name in ACCURACIES)
+    pixel, class_mean, mean_iou = cells
+    return Line(
+        variant=key,
+        seeds=tuple(sorted(results.by_seed(key, "pixel"))),
+        pixel=pixel,
+        class_mean=class_mean,
+        mean_iou=mean_iou,
+        per_class=tuple(mean(value for value in column if value is not None) for column in columns),
+        ablation=_ablation(metrics),
+        settings=results.run.settings.parameters_of(key),
+        **{number: mean(results.by_seed(key, number).values()) for number in numbers},
+    )
+
+
+def _cell(by_seed: Mapping[int, float], paper: float | None = None) -> Cell:
+    return Cell(mean(by_seed.values()), paper, deviation(by_seed.values()), by_seed)
+
+
+def _ablation(metrics: Mapping[int, Metrics]) -> dict[str, dict[str, Cell]]:
+    """Accuracy with one kind of factors alone and with both, over the seeds."""
+    found: dict[str, dict[str, Cell]] = {}
+    for part in PARTS if any(each.ablation for each in metrics.values()) else ():
+        cells = {seed: part_accuracy(each, part) for seed, each in metrics.items()}
+        found[part] = {
+            key: _cell({seed: value for seed, cell in cells.items() if (value := getattr(cell, key)) is not None})
+            for key in MEASURES
+        }
+    return found
+
+
+def part_accuracy(metrics: Metrics | None, part: str) -> Accuracy:
+    """Accuracy with the factors of that part; of nothing where it was not measured."""
+    ablation = metrics.ablation if metrics else None
+    found: Accuracy = getattr(ablation, part) if ablation else Accuracy(None, None)
+    return found
+
+
+def evaluated_on(results: RunResults) -> str:
+    """A sentence about the images that the figures are of; empty where nothing was evaluated."""
+    groups: dict[str, list[str]] = {}
+    for row in results.rows:
+        if row.metrics:
+            noun = "image" if row.metrics.n_images == 1 else "images"
+            told = f"{row.metrics.n_images} {noun} of the split {row.metrics.split}"
+            groups.setdefault(told, []).append(row.variant.printed)
+    if len(groups) < 2:
+        return "".join(f"The variants were evaluated on {images}." for images in groups)
+    told = "; ".join(f"{', '.join(names)} on {images}" for images, names in groups.items())
+    return f"The variants were not evaluated on the same images: {told}."
+
+
+def class_cells(results: RunResults, paper: Published, rows: Sequence[RowResults]) -> list[tuple[str, list[Cell]]]:
+    """(class, one cell a row) for each class."""
+    return [
+        (info.name, [_class_cell(row, paper.rows.get(row.variant.key), label, info.name) for row in rows])
+        for label, info in enumerate(results.run.classes)
+    ]
+
+
+def _class_cell(row: RowResults, figures: Figures | None, label: int, name: str) -> Cell:
+    ours = row.metrics.per_class[label] if row.metrics else None
+    return Cell(ours, figures.per_class.get(name.lower()) if figures else None)
+
+
+def literature(results: RunResults, paper: Published) -> list[tuple[str, Figures | None, float, float]]:
+    """(name, figures or None for ours, pixel, class mean) of the state-of-the-art table, best first."""
+    if not paper.others:
+        return []
+    table: list[tuple[str, Figures | None, float, float]] = [
+        (name, figures, figures.pixel, figures.class_mean) for name, figures in paper.others.items()
+    ]
+    theirs = paper.rows.get(STATE_OF_THE_ART)
+    if theirs:
+        table.append(("Houthooft & De Turck (the paper)", theirs, theirs.pixel, theirs.class_mean))
+    best = best_row(results)
+    if best:
+        pixel, class_mean = (mean(results.by_seed(best.variant.key, key).values()) for key in MEASURES)
+        table.append((f"this run, {best.variant.printed}", None, pixel or 0.0, class_mean or 0.0))
+    return sorted(table, key=lambda entry: -entry[2])
+
+
+def best_row(results: RunResults) -> RowResults | None:
+    """The row with the highest pixel accuracy, on average over the seeds."""
+    means = [(mean(results.by_seed(row.variant.key, "pixel").values()), row) for row in results.rows]
+    measured = [(pixel, row) for pixel, row in means if pixel is not None]
+    return max(measured, key=lambda entry: entry[0])[1] if measured else None

@@ -1,0 +1,174 @@
+"""What a run is to do: everything that decides its result, as JSON can hold it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from neuralfactors._runs.documents import encode
+from neuralfactors._runs.names import ALL_VARIANTS, USUAL, key_or_all, variant_key
+
+HOLDOUT, REST = "holdout", "rest"  # splits made of the training images
+Kind = Literal["train", "compare", "demo", "tune"]
+Parameters = Mapping[str, Mapping[str, Any]]  # changes of the estimators' parameters by variant, "*": of all
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Which images a run learns from, follows its training by and evaluates the result on.
+
+    Parameters
+    ----------
+    train : str, default="train"
+        What to learn from; several are joined by +.
+    val, test : str or None, default="val"
+        What to monitor training on, and to evaluate the result on; None: not done.
+    holdout : int, default=0
+        Number of images of `train`, drawn by the seed of the run, that are not learned from: they are the split
+        "holdout", which takes the place of `val`.
+    seed : int or None, default=None
+        Seed of the random split of images that have no splits; None: that of the run.
+    """
+
+    train: str = "train"
+    val: str | None = "val"
+    test: str | None = "val"
+    holdout: int = 0
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.holdout < 0:
+            raise ValueError(f"holdout must not be negative, got {self.holdout}")
+
+    @property
+    def learnt(self) -> str:
+        """The split that variants learn from: `train`, or what `holdout` leaves of it."""
+        return REST if self.holdout else self.train
+
+    @property
+    def followed(self) -> str | None:
+        """The split that the training is followed by: `val`, or the images of `holdout`."""
+        return HOLDOUT if self.holdout else self.val
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """A run: variants trained on one set of images with the same features.
+
+    Parameters
+    ----------
+    data : str
+        Folder that `ImageFolder` reads.
+    variants : sequence of str, default=("int+nrl",)
+        Names of rows of the paper's tables.
+    kind : str, default="train"
+        "train", "compare", "demo" or "tune": what reports call it.
+    features : mapping, default={}
+        Options of `FeatureSettings`.
+    parameters : mapping, default={}
+        Changes of the estimators' parameters by variant; those under ``"*"`` are for all variants that have the
+        parameter. "balance" among them is that of the `Segmenter`.
+    balance : float, default=0.0
+        That of variants for which neither `parameters` nor the variant says anything; see `Segmenter`.
+    splits : Splits, default=Splits()
+        What to learn from and to be judged by.
+    limits : mapping, default={}
+        Number of training images by variant, ``"*"`` for all others: so many are drawn by `seed`; 0 is no limit.
+    mirror : bool, default=False
+        Whether variants learn from the mirror images of the training images too.
+    void, drop : sequence of str, default=()
+        See `ImageFolder`.
+    seed : int, default=0
+    preset : str, default=None
+    n_examples : int, default=12
+        How many images of the evaluated split are kept in the run folder, with all predictions.
+    """
+
+    data: str
+    variants: tuple[str, ...] = (USUAL,)
+    kind: Kind = "train"
+    features: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Parameters = field(default_factory=dict)
+    balance: float = 0.0
+    splits: Splits = Splits()
+    limits: Mapping[str, int] = field(default_factory=dict)
+    mirror: bool = False
+    void: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    seed: int = 0
+    preset: str | None = None
+    n_examples: int = 12
+
+    def __post_init__(self) -> None:
+        changed: dict[str, Any] = {
+            "variants": tuple(map(variant_key, self.variants)),
+            "void": tuple(self.void),
+            "drop": tuple(self.drop),
+            "limits": {key_or_all(name): limit for name, limit in self.limits.items()},
+            "parameters": {key_or_all(name): encode(changes) for name, changes in self.parameters.items()},
+            "features": encode(self.features),
+        }
+        for name, value in changed.items():
+            object.__setattr__(self, name, value)
+        self._check()
+
+    def _check(self) -> None:
+        if not self.variants:
+            raise ValueError("variants must name at least one variant")
+        if self.kind not in get_args(Kind):
+            raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {self.kind!r}")
+        if not 0 <= self.balance <= 1:
+            raise ValueError(f"balance must be between 0 and 1, got {self.balance}")
+        for variant, limit in self.limits.items():
+            if limit < 0:
+                raise ValueError(f"the limit of {variant} must not be negative, got {limit}")
+
+    def resolved(self) -> RunConfig:
+        """The same with an absolute path of `data`, as a run records it: it may be resumed from anywhere."""
+        return replace(self, data=str(Path(self.data).resolve()))
+
+    @property
+    def data_name(self) -> str:
+        """Name of the folder of images."""
+        return Path(self.data).name
+
+    @property
+    def feature_kind(self) -> str:
+        """Which features are used: "bow", "cnn" or "bow+cnn"."""
+        return str(self.features.get("features", "bow"))
+
+    @property
+    def uses_cnn(self) -> bool:
+        """Whether a network is among the features."""
+        return "cnn" in self.feature_kind
+
+    @property
+    def copies(self) -> int:
+        """How many graphs there are of a training image, one after another."""
+        return 2 if self.mirror else 1
+
+    def limit_of(self, variant: str) -> int:
+        """How many training images `variant` learns from at most; 0: all."""
+        return self.limits.get(variant, self.limits.get(ALL_VARIANTS, 0))
+
+    def parameters_of(self, variant: str) -> dict[str, Any]:
+        """What the settings say of `variant`: those for all, then its own."""
+        return {**self.parameters.get(ALL_VARIANTS, {}), **self.parameters.get(variant, {})}
+
+
+@dataclass(frozen=True)
+class Search:
+    """How to search: number of trials, names of parameters (None: the usual ones), folds (0: the validation split)."""
+
+    n_trials: int = 30
+    names: tuple[str, ...] | None = None
+    folds: int = 0
+
+    def __post_init__(self) -> None:
+        if self.n_trials < 1:
+            raise ValueError(f"trials must be at least 1, got {self.n_trials}")
+        if self.folds < 0 or self.folds == 1:
+            raise ValueError(f"folds must be at least 2, or 0 for the validation split, got {self.folds}")
+        object.__setattr__(self, "names", None if self.names is None else tuple(self.names))

@@ -1,0 +1,216 @@
+"""A folder of labelled pictures: images/, labels/, classes.txt and, if there are any, splits/."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors._common.seeds import RandomState, seed_of
+from neuralfactors.datasets._classes import Classes, read_utf8
+from neuralfactors.datasets._images import image_shape, list_pictures, read_image, read_labels
+
+RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A picture and its label map, on disk until they are read.
+
+    Parameters
+    ----------
+    name : str
+        File name without suffix.
+    image_path : Path
+        The picture.
+    label_path : Path
+        The label map: class indices, or class colours.
+    classes : Classes
+        What the indices and colours mean.
+    """
+
+    name: str
+    image_path: Path
+    label_path: Path
+    classes: Classes
+
+    def read_image(self) -> NDArray[np.uint8]:
+        """The picture.
+
+        Returns
+        -------
+        ndarray of shape (H, W, 3)
+            RGB, uint8.
+        """
+        return read_image(self.image_path)
+
+    def read_labels(self) -> NDArray[np.int64]:
+        """Label of each pixel.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            int64; −1 is void.
+        """
+        return read_labels(self.label_path, self.classes)
+
+    def read(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        """Picture and labels, refused unless they have the same size.
+
+        Returns
+        -------
+        image : ndarray of shape (H, W, 3)
+            As from `read_image`.
+        labels : ndarray of shape (H, W)
+            As from `read_labels`.
+        """
+        image, labels = self.read_image(), self.read_labels()
+        self._check_sizes(image.shape[:2], labels.shape)
+        return image, labels
+
+    def check(self) -> None:
+        """Refuse the sample unless its label map is whole, of known classes and of the size of the picture."""
+        self._check_sizes(image_shape(self.image_path), self.read_labels().shape)
+
+    def _check_sizes(self, image: tuple[int, ...], labels: tuple[int, ...]) -> None:
+        if image != labels:
+            sizes = f"{labels[1]} × {labels[0]}, but the image is {image[1]} × {image[0]}"
+            raise ValueError(f"{self.label_path} is {sizes}")
+
+
+class ImageFolder:
+    """The samples of a folder, by split.
+
+    Parameters
+    ----------
+    root : path
+        Holds ``images/NAME.jpg`` (or .png, .webp, ...), ``labels/NAME.png``, ``classes.txt`` (``index name [R G B]`` a
+        line) and, if the splits are given, ``splits/SPLIT.txt`` (a NAME a line).
+    void : collection of str, default=()
+        Names of classes whose pixels count as void, beside those called void, ignore, unlabelled or unlabeled.
+    drop : collection of str, default=()
+        The same, for classes that mean something but shall not be learned.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the random split into train, val and test (60, 20 and 20 %) where there is no ``splits/``; see
+        `random_split` for what an image more or less changes.
+
+    Attributes
+    ----------
+    classes : Classes
+        Names, indices and colours.
+    splits : dict of str to list of str
+        Names of the images of each split.
+    is_split_at_random : bool
+        Whether the folder gives no splits.
+
+    Examples
+    --------
+    >>> folder = ImageFolder("msrc21", drop=["horse", "mountain"])  # doctest: +SKIP
+    >>> image, labels = folder["train"][0].read()  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        void: Collection[str] = (),
+        drop: Collection[str] = (),
+        random_state: RandomState = 0,
+    ) -> None:
+        self.root = Path(root)
+        if not self.root.is_dir():
+            raise ValueError(f"{self.root} is not a folder")
+        self.classes = Classes.read(self.root / "classes.txt", void={*void, *drop})
+        self._samples = self._find_samples()
+        self.splits = self._read_splits()
+        self.is_split_at_random = not self.splits
+        if self.is_split_at_random:
+            self.splits = random_split(list(self._samples), RANDOM_SPLIT, seed_of(random_state))
+
+    def __getitem__(self, split: str) -> list[Sample]:
+        """The samples of a split; of several where their names are joined by ``+``."""
+        names = []
+        for part in split.split("+"):
+            if part not in self.splits:
+                raise ValueError(f"there is no split {part!r} in {self.root}; there are {', '.join(self.splits)}")
+            names += self.splits[part]
+        return [self._samples[name] for name in names]
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    def _find_samples(self) -> dict[str, Sample]:
+        images, labels = _files(self.root / "images"), _files(self.root / "labels")
+        alone = sorted(labels.keys() - images.keys())
+        if alone:
+            raise ValueError(f"{labels[alone[0]]} is a label map without an image in {self.root / 'images'}")
+        if not labels:
+            raise ValueError(f"{self.root / 'labels'} contains no label map")
+        if len(images) > len(labels):
+            n_alone, place = len(images) - len(labels), self.root / "images"
+            logger.info("%d of %d images in %s have no label map and are left out", n_alone, len(images), place)
+        return {name: Sample(name, images[name], labels[name], self.classes) for name in sorted(labels)}
+
+    def _read_splits(self) -> dict[str, list[str]]:
+        splits = {}
+        for path in sorted((self.root / "splits").glob("*.txt")):
+            names = [line.strip() for line in read_utf8(path).splitlines() if line.strip()]
+            check_split(names, self._samples, path, self.root / "labels")
+            splits[path.stem] = names
+        return splits
+
+
+def check_split(names: Sequence[str], known: Collection[str], path: Path, labels: Path) -> None:
+    """Refuse the split in the file `path` if it names an image twice, or one that is not `known` from `labels`."""
+    seen: set[str] = set()
+    for name in names:
+        if name not in known:
+            bare = Path(name).stem
+            hint = f": write {bare}, without folder and suffix" if bare in known else ""
+            raise ValueError(f"{path} names {name}, which has no label map in {labels}{hint}")
+        if name in seen:
+            raise ValueError(f"{path} names {name} more than once")
+        seen.add(name)
+
+
+def random_split(names: Sequence[str], shares: Mapping[str, float], random_state: int = 0) -> dict[str, list[str]]:
+    """`names` dealt out at random to the splits of `shares`, at least one each while they last; the same for a seed.
+
+    Names stand in the order of their digests, and every split is a section of that order, of its exact share. So a name
+    more or less moves at most one other over each border, and none from the first split to the last; by thresholds of
+    the digest none would move at all, but small sets would be left with empty splits.
+    """
+
+    def digest(name: str) -> bytes:
+        return hashlib.blake2b(f"{random_state} {name}".encode(errors="surrogatepass")).digest()  # any file's name
+
+    return deal_out(sorted(names, key=digest), shares)
+
+
+def deal_out(names: Sequence[str], shares: Mapping[str, float]) -> dict[str, list[str]]:
+    """Sections of `names` as they stand, one for each of `shares`, of a name or more while they last; each sorted."""
+    ends = np.rint(np.cumsum(list(shares.values())) / sum(shares.values()) * len(names)).astype(int)
+    numbers = np.arange(1, len(shares) + 1)
+    least = np.minimum(numbers, len(names))
+    ends = np.clip(ends, least, np.maximum(least, numbers + len(names) - len(shares)))
+    starts = [0, *ends[:-1]]
+    return {split: sorted(names[start:end]) for split, start, end in zip(shares, starts, ends, strict=True)}
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    # Image files of a folder by their names without suffix.
+    if not folder.is_dir():
+        raise ValueError(f"{folder} is missing")
+    files: dict[str, Path] = {}
+    for path in list_pictures(folder):
+        if path.stem in files:
+            raise ValueError(f"{files[path.stem]} and {path} have the same name: remove one of them")
+        files[path.stem] = path
+    return files

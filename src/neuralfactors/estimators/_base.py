@@ -1,0 +1,211 @@
+"""What all estimators share besides prediction: the model that is built, and files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Self
+
+import torch
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor, nn
+
+from neuralfactors._common.files import FileFormatError
+from neuralfactors._common.persistence import load_model, readable, save_model
+from neuralfactors._core.factor_model import BatchModel, FactorModel
+from neuralfactors._core.factors import Network
+from neuralfactors.estimators._prediction import Predictor
+from neuralfactors.estimators._saving import from_document, to_document, to_json
+from neuralfactors.learning._history import Callback
+from neuralfactors.learning._training_graphs import Samples
+
+Described = Network | nn.Module  # a factor that is to be built, or to be copied
+DTYPES = {"float32": torch.float32, "float64": torch.float64}
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class StructuredEstimator(Predictor):
+    """Base of estimators whose fitted state is a `FactorModel`: prediction, score and files.
+
+    A subclass fills `model_`, `n_labels_`, `n_node_features_`, `n_edge_features_`, `order_` and `history_` in `fit`.
+
+    Parameters
+    ----------
+    n_labels : int or None, default=None
+        None: the highest label in Y plus 1.
+    callbacks : sequence of callable or None, default=None
+        Each gets the record of every epoch; one that returns True ends the training.
+    verbose : int, default=0
+        1 shows a progress bar.
+    """
+
+    n_labels: int | None = None
+    callbacks: Sequence[Callback] | None = None
+    verbose: int = 0
+
+    # What files hold of the fitted state besides the model and its history.
+    _fitted: ClassVar[tuple[str, ...]] = ("n_labels_", "n_node_features_", "n_edge_features_", "order_")
+    _registry: ClassVar[dict[str, type[StructuredEstimator]]] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        StructuredEstimator._registry[cls.__name__] = cls
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        tags.input_tags.two_d_array = False
+        tags.no_validation = True
+        return tags
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator into a folder: JSON and safetensors; no code.
+
+        Parameters
+        ----------
+        path : path
+            The folder, made if need be. A model that it holds already is replaced in one step.
+        """
+        save_model(path, *self.state())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
+        """The estimator that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+        **parameters
+            Replace those in the file, by names such as `trainer__device`. A module or function that was given to the
+            estimator is not in the file and must be given again.
+
+        Returns
+        -------
+        StructuredEstimator
+            Of the class that was saved. `neuralfactors.estimators.load` accepts any; that of a class refuses others.
+
+        Raises
+        ------
+        FileFormatError
+            If the folder holds no such model, or a broken one.
+        """
+        document, tensors = load_model(path)
+        with readable(path):
+            return cls.from_state(document, tensors, path, **parameters)
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """What a file needs to hold of the fitted estimator.
+
+        Returns
+        -------
+        document : dict
+            Class, parameters, fitted numbers and history, as JSON can hold them.
+        tensors : dict of str to Tensor
+            Parameters of the factors, by name.
+        """
+        check_is_fitted(self, "model_")
+        self._check_description()
+        parameters, omitted = to_document(self.plain_params())
+        fitted = {name: to_json(getattr(self, name)) for name in self._fitted if hasattr(self, name)}
+        document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": fitted}
+        return {**document, "history": self.history_}, self.model_.state_dict()
+
+    @classmethod
+    def from_state(
+        cls, document: Mapping[str, Any], tensors: Mapping[str, Tensor], path: str | os.PathLike[str], **parameters: Any
+    ) -> Self:
+        """The estimator that `state` came from.
+
+        Parameters
+        ----------
+        document : mapping
+            As `state` returns it.
+        tensors : mapping of str to Tensor
+            As `state` returns them.
+        path : path
+            Where they were read from, for errors.
+        **parameters
+            As in `load`.
+
+        Returns
+        -------
+        StructuredEstimator
+            Of the class that the document names.
+        """
+        kind = cls._registry.get(document.get("class", ""))
+        if kind is None or not issubclass(kind, cls):
+            raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a {cls.__name__}")
+        estimator = kind()
+        from_document(estimator, document, path, parameters)
+        for name in kind._fitted:
+            if name in document["fitted"]:
+                setattr(estimator, name, document["fitted"][name])
+        try:
+            estimator.model_ = estimator._build_model(torch.Generator().manual_seed(0))
+        except ValueError as error:
+            raise ValueError(f"{path} could not be loaded: {error}") from error
+        try:
+            estimator.model_.load_state_dict(tensors)
+        except RuntimeError as error:
+            raise FileFormatError(f"{path} contains tensors that do not fit its parameters") from error
+        estimator.history_ = document["history"]
+        return estimator
+
+    def _take_sizes(self, samples: Samples) -> None:
+        self.n_labels_ = int(samples.n_labels)
+        self.n_node_features_ = samples.n_node_features
+        self.n_edge_features_ = samples.n_edge_features
+        self.order_ = samples.order
+
+    def _networks(self) -> tuple[Described, Described | None]:
+        """What the unary and the interaction factor are to be."""
+        raise NotImplementedError
+
+    def _place(self) -> tuple[str, str]:
+        """Device and type of the model's numbers."""
+        raise NotImplementedError
+
+    def _build_model(self, generator: torch.Generator) -> FactorModel:
+        """A model with fresh parameters, drawn from `generator`."""
+        unary, interaction = self._networks()
+        factors = [_build(unary, generator, self.n_node_features_, self.n_labels_, 1)]
+        if interaction is not None:
+            factors.append(_build(interaction, generator, self.n_edge_features_, self.n_labels_, self.order_))
+        model = self._join(*factors)
+        device, dtype = self._place()
+        if dtype not in DTYPES:
+            raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {dtype!r}")
+        self._described = self._description()  # as they are now, whatever set_params may say later
+        try:
+            # In evaluation mode for good: switching it at each prediction would let threads disturb one another.
+            return model.to(device, DTYPES[dtype]).eval()
+        except (AssertionError, RuntimeError) as error:
+            raise ValueError(f"device must be available on this machine, such as 'cpu', got {device!r}") from error
+
+    def _join(self, unary: nn.Module, interaction: nn.Module | None = None) -> FactorModel:
+        if isinstance(unary, BatchModel):
+            return BatchModel(unary.unary, self.n_labels_)
+        return FactorModel(unary, interaction, self.n_labels_)
+
+    def _description(self) -> dict[str, Any]:
+        parts = zip(("unary", "interaction"), self._networks(), strict=True)
+        described = [(name, part.get_params()) for name, part in parts if isinstance(part, Network)]
+        return {f"{name}__{inner}": to_json(value) for name, known in described for inner, value in known.items()}
+
+    def _check_description(self) -> None:
+        """Refuse parameters that have come to describe other factors than those of `model_`."""
+        now, then = self._description(), self._described
+        changed = [name for name in {**then, **now} if now.get(name) != then.get(name)]
+        if changed:
+            raise ValueError(
+                f"the fitted factors have a different {' and '.join(changed)}: set it back, or fit a clone"
+            )
+
+
+def _build(described: Described, generator: torch.Generator, n_features: int, n_labels: int, order: int) -> nn.Module:
+    if isinstance(described, nn.Module):
+        return deepcopy(described)
+    return described.build(n_features, n_labels, order, generator)

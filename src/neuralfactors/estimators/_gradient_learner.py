@@ -1,0 +1,285 @@
+"""What estimators that learn by gradient steps share: `fit`, `partial_fit`, pretraining, checkpoints."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any, ClassVar, NamedTuple, Self
+
+import torch
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
+from torch import Tensor, nn
+
+from neuralfactors._common.seeds import RandomState, seed_of
+from neuralfactors._core.factor_model import BatchModel, FactorModel
+from neuralfactors._core.factors import Network, as_network
+from neuralfactors._core.graph import Graph
+from neuralfactors.estimators._base import Described, StructuredEstimator
+from neuralfactors.estimators._checkpoint import Checkpoint, find_checkpoint, fingerprint
+from neuralfactors.estimators._parts import Parts, or_default
+from neuralfactors.estimators._validation import Labelled, check_validation, hold_out
+from neuralfactors.learning._auto_parameters import CHOSEN, by_name, resolve
+from neuralfactors.learning._decode import Decoder
+from neuralfactors.learning._descent import Descent, Progress
+from neuralfactors.learning._history import Callback, ProgressBar, Record, close
+from neuralfactors.learning._losses import AUTO, check_class_weight, check_part, refuse_cost_matrix
+from neuralfactors.learning._subgradient import Pair, Subgradient, TrainingSettings
+from neuralfactors.learning._training_graphs import Samples, check_pairs, digest, has_edges, warn_of_dropped_edges
+
+OWN_MODULE = 3  # hidden layers that a module in place of a factor counts for, where "auto" chooses its learning rate
+
+
+class Objective(NamedTuple):
+    """What an estimator minimises."""
+
+    loss: str
+    C: Pair
+    class_weight: str | ArrayLike | None
+    void: str
+
+
+@dataclass(eq=False, repr=False)
+class GradientEstimator(StructuredEstimator):
+    """Base of estimators that a `Descent` fits; a subclass gives `_objective`. Parameters as in `StructuralSVM`."""
+
+    unary: Sequence[int] | Described = ()
+    _: KW_ONLY
+    max_iter: int | str = AUTO
+    batch_size: int | str | None = AUTO
+    trainer: Subgradient | None = None
+    warm_start: bool = False
+    random_state: RandomState = 0
+
+    _parts: ClassVar[Parts] = {"unary": as_network, "trainer": or_default(Subgradient)}
+    _fitted = (*StructuredEstimator._fitted, *(f"{name}_" for name in CHOSEN))
+
+    def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], *, validation: Labelled | None = None) -> Self:
+        """Learn from labelled graphs.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The samples, with the same numbers of features.
+        Y : sequence of arrays of shape (V,)
+            Integer labels, one per node; −1 is void.
+        validation : pair (X, Y), default=None
+            Judged after every epoch; its accuracy goes into the history and, with a trainer that has
+            `keep="validation"`, decides which iterate is kept and when to stop.
+
+        Returns
+        -------
+        self
+            The fitted estimator.
+        """
+        settings, checkpoint = self._settings(), find_checkpoint(self.callbacks)
+        stored = None if checkpoint is None else checkpoint.read()
+        if self.random_state is None and stored is not None:
+            settings = replace(settings, seed=stored[0].get("seed", settings.seed))
+        X, Y = check_pairs(X, Y)
+        fraction = settings.trainer.validation_fraction
+        if fraction is not None and validation is None:
+            (X, Y), validation = hold_out(X, Y, fraction, settings.seed)
+        if settings.trainer.keep == "validation" and validation is None:
+            raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
+        continuing = self.warm_start and hasattr(self, "model_")
+        samples = self._check(X, Y, settings, self.n_labels, continuing)
+        settings = resolve(settings, samples)
+        if settings.void == "drop" and settings.loss != "cross-entropy":
+            warn_of_dropped_edges(samples, 'void="complete" labels them by inference')
+        if validation is not None:
+            validation = check_validation(validation, samples)
+        self._start(samples, settings, continuing, pretrain=stored is None)
+        self._run(samples, validation, checkpoint, stored)
+        shortfall = self.descent_.shortfall()
+        if shortfall is not None:
+            warnings.warn(f"{type(self).__name__}: {shortfall}", ConvergenceWarning, stacklevel=2)
+        return self
+
+    def partial_fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None) -> Self:
+        """One more epoch, on these graphs.
+
+        A model from `fit` or from a file is trained further. In place of the schedule "cosine", which ends after
+        `max_iter` epochs, the learning rate is constant. Parameters changed by `set_params` count from here on; those
+        that describe the factors, which are made already, must be the same. What "auto" stood for in the first call, or
+        in `fit`, stays. The optimiser keeps its state; with another `optimizer` or `averaging`, or a momentum where
+        there was none, it and the average begin anew. With `averaging`, the model has the average after every call, and
+        the optimiser goes on from its own iterate.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The samples of this epoch.
+        Y : sequence of arrays of shape (V,)
+            Integer labels, one per node; −1 is void.
+        n_labels : int, default=None
+            Number of labels, fixed by the first call. None: the parameter of that name, or the highest label in Y plus
+            1.
+
+        Returns
+        -------
+        self
+            The estimator after the epoch.
+        """
+        class_weight = self._objective().class_weight
+        if isinstance(class_weight, str) and class_weight == "balanced":
+            raise ValueError(
+                'class_weight="balanced" needs all labels at once, which partial_fit does not see: '
+                "pass the class weights as an array"
+            )
+        settings = self._settings()
+        if settings.trainer.schedule == "cosine":
+            settings = replace(settings, trainer=replace(settings.trainer, schedule="constant"))
+        continuing = hasattr(self, "model_")
+        samples = self._check(X, Y, settings, None if continuing else n_labels or self.n_labels, continuing)
+        settings = resolve(settings, samples, self._chosen() if continuing else None)
+        if hasattr(self, "descent_") and self.descent_.serves(settings):
+            self.descent_.adopt(settings, self._decoder().for_training(), self._on_device(self._weights(samples)))
+        else:
+            history: list[Record] = getattr(self, "history_", [])  # of earlier training, or from the model's file
+            self._start(samples, settings, continuing, pretrain=False)
+            self.descent_.progress = Progress(epoch=len(history), history=history)
+            self.history_ = history
+        self.descent_.run_epoch(samples)
+        self.descent_.iterates.show_average()
+        return self
+
+    def _objective(self) -> Objective:
+        raise NotImplementedError
+
+    def _networks(self) -> tuple[Described, Described | None]:
+        return as_network(self.unary), None
+
+    def _place(self) -> tuple[str, str]:
+        trainer = self._trainer()
+        return trainer.device, trainer.dtype
+
+    def _trainer(self) -> Subgradient:
+        return check_part("trainer", self.part("trainer"), Subgradient)
+
+    def _settings(self) -> TrainingSettings:
+        objective = self._objective()
+        unary, interaction = self._networks()
+        return TrainingSettings(
+            trainer=self._trainer(),
+            C=objective.C,
+            max_iter=self.max_iter,
+            batch_size=self.batch_size,
+            loss=objective.loss,
+            void=objective.void,
+            n_hidden=(_depth(unary), _depth(interaction)),
+            seed=seed_of(self.random_state),
+        )
+
+    def _check(
+        self,
+        X: Sequence[Graph],
+        Y: Sequence[ArrayLike],
+        settings: TrainingSettings,
+        n_labels: int | None,
+        continuing: bool,
+    ) -> Samples:
+        """The samples, which must fit the model if there is one to continue."""
+        known = self.n_labels_ if continuing else 0
+        samples = Samples.check(X, Y, n_labels, known=known, drop_void=settings.void == "drop")
+        if not continuing:
+            return samples
+        self._check_description()
+        self._check_widths((samples.n_node_features, samples.n_edge_features, samples.order), has_edges(samples.X))
+        if samples.n_labels > self.n_labels_:
+            raise ValueError(
+                f"the model to continue has {self.n_labels_} labels, but {samples.n_labels} are needed: "
+                f"start again with n_labels={samples.n_labels}"
+            )
+        return replace(samples, n_labels=self.n_labels_)
+
+    def _start(self, samples: Samples, settings: TrainingSettings, continuing: bool, *, pretrain: bool) -> None:
+        weight = self._weights(samples)
+        for name in self._chosen_names():
+            setattr(self, f"{name}_", by_name(settings)[name])
+        if not continuing:
+            self._take_sizes(samples)
+            self.model_ = self._build_model(torch.Generator().manual_seed(settings.seed))
+        weight = self._on_device(weight)
+        if pretrain and settings.trainer.pretrain and not continuing:
+            self._pretrain(samples, settings, weight)
+        self.descent_ = Descent(self.model_, settings, self._decoder().for_training(), weight)
+        self.history_ = self.descent_.progress.history
+
+    def _run(self, samples: Samples, validation: Labelled | None, checkpoint: Checkpoint | None, stored: Any) -> None:
+        """Train until the end, from where the checkpoint stands if anything is `stored` in it."""
+        descent, write = self.descent_, None
+        callbacks = [callback for callback in self.callbacks or () if not isinstance(callback, Checkpoint)]
+        if self.verbose and descent.ranks.rank == 0:
+            callbacks.append(ProgressBar(descent.settings.max_iter))
+        try:
+            if checkpoint is not None:
+                digests = [samples.digest()] if validation is None else [samples.digest(), digest(*validation)]
+                run = fingerprint(type(self).__name__, self.plain_params(), descent.settings.seed, digests)
+                write = checkpoint.writer(run)
+                if stored is not None:
+                    checkpoint.resume(descent, stored, run)
+                    self.history_ = descent.progress.history
+            evaluate = None if validation is None else lambda: self.score(*validation)
+            descent.run(samples, evaluate, callbacks, write)
+        finally:
+            close(callbacks)
+
+    def _chosen_names(self) -> list[str]:
+        known = {name.removeprefix("trainer__") for name in self.plain_params()}
+        if "interaction" not in self._parts:
+            known -= {name for name in known if name.startswith("interaction_")}
+        return [name for name in CHOSEN if name in known]
+
+    def _chosen(self) -> dict[str, Any]:
+        """What "auto" has become in earlier training."""
+        return {name: getattr(self, f"{name}_") for name in self._chosen_names() if hasattr(self, f"{name}_")}
+
+    def _weights(self, samples: Samples) -> Tensor | None:
+        objective = self._objective()
+        weight = samples.class_weight(objective.class_weight)
+        if objective.loss == "cross-entropy":
+            refuse_cost_matrix(weight, "a StructuralSVM takes one")
+        return check_class_weight(weight)
+
+    def _on_device(self, weight: Tensor | None) -> Tensor | None:
+        reference = next(self.model_.parameters())
+        return None if weight is None else weight.to(reference.device, reference.dtype)
+
+    def _pretrain(self, samples: Samples, settings: TrainingSettings, weight: Tensor | None) -> None:
+        """Let the unary factor learn alone. It is short, and the same each time: if interrupted, it starts again."""
+        if isinstance(self.model_, BatchModel):
+            raise ValueError("pretrain must be 0 with a BatchModel, which has no unary factor to train alone")
+        alone, n_epochs = FactorModel(self.model_.unary, None, self.n_labels_), settings.trainer.pretrain
+        trainer = replace(settings.trainer, keep="last", averaging=None, patience=None)
+        first = replace(settings, trainer=trainer, loss="cross-entropy", max_iter=n_epochs)
+        descent = Descent(alone, first, self._decoder(), weight)
+        bars: list[Callback] = [ProgressBar(n_epochs)] if self.verbose and descent.ranks.rank == 0 else []
+        try:
+            descent.run(samples, callbacks=bars)
+        finally:
+            close(bars)
+
+
+@dataclass(eq=False, repr=False)
+class JointEstimator(GradientEstimator):
+    """Base of those whose unary and interaction factors are trained together, with inference in the loop."""
+
+    interaction: Sequence[int] | Described = ()
+    _: KW_ONLY
+    void: str = "drop"
+    decoder: Decoder | None = None
+
+    _parts: ClassVar[Parts] = {**GradientEstimator._parts, "interaction": as_network, "decoder": or_default(Decoder)}
+
+    def _networks(self) -> tuple[Described, Described | None]:
+        alone = isinstance(self.unary, BatchModel)
+        return as_network(self.unary), None if alone else as_network(self.interaction)
+
+
+def _depth(described: Described | None) -> int:
+    if isinstance(described, nn.Module):
+        return OWN_MODULE
+    hidden = described.hidden if isinstance(described, Network) else ()
+    return len(hidden) if hasattr(hidden, "__len__") else 0  # which the factor will refuse, with a sentence

@@ -1,0 +1,205 @@
+"""LatentSVM: labels with hidden states, and nodes whose label is never seen, around any structural SVM."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+from torch import Tensor
+
+from neuralfactors._common.seeds import RandomState, seed_of
+from neuralfactors._core.graph import Graph
+from neuralfactors._core.potentials import Potentials
+from neuralfactors.estimators._linear_svms import ConvexEstimator
+from neuralfactors.estimators._parts import Composed, Parts, or_default
+from neuralfactors.estimators._prediction import Predictor, check_known
+from neuralfactors.estimators._start_states import start_states
+from neuralfactors.estimators._structural import StructuralSVM
+from neuralfactors.learning._losses import check_count, check_option
+from neuralfactors.learning._training_graphs import Samples
+
+ROUNDS = {"alternate": 5, "subgradient": 100}
+Labels = NDArray[np.int64]
+
+
+@dataclass(eq=False, repr=False)
+class LatentSVM(Composed):
+    """Structural SVM in which every label has hidden states, and nodes labelled −1 are hidden altogether.
+
+    Learning begins with states by k-means, of what lies in and around a node, as equal states would stay equal for
+    ever. It then alternates: `base` learns from the states, and the states become those that fit it best among those of
+    the given labels.
+
+    Parameters
+    ----------
+    n_states : int or sequence of int, default=2
+        States of every label, or one number for each label. 1: no hidden states; nodes labelled −1 remain hidden.
+    base : StructuralSVM, FrankWolfeSVM, CuttingPlaneSVM or None, default=None
+        What learns, with all its options, such as `base__C`. For the linear learners, which know one cost per label,
+        another state of the right label is as wrong as any. None: `StructuralSVM((), ())`.
+    learner : "alternate" or "subgradient", default="alternate"
+        "alternate" fits `base` anew between two completions; "subgradient" does one epoch of it.
+    max_iter : int or None, default=None
+        Completions at most; learning ends when none changes. None: 5, or 100 for "subgradient".
+    random_state : int, Generator, RandomState or None, default=0
+        Of k-means.
+
+    Attributes
+    ----------
+    base_ : estimator
+        The fitted copy of `base`, whose labels are the states.
+    state_label_ : array of shape (S,)
+        The label of every state.
+    n_iter_ : int
+        Completions that took place.
+
+    Examples
+    --------
+    >>> from neuralfactors._core.lattice import point_graphs
+    >>> X = np.array([[-2.0], [0.0], [2.0]] * 10)  # the label in the middle, which no linear score can tell
+    >>> Y = (X == 0).astype(int)
+    >>> LatentSVM([2, 1]).fit(point_graphs(X), Y).score(point_graphs(X), Y)
+    1.0
+    """
+
+    n_states: int | Sequence[int] = 2
+    _: KW_ONLY
+    base: Predictor | None = None
+    learner: str = "alternate"
+    max_iter: int | None = None
+    random_state: RandomState = 0
+
+    _parts: ClassVar[Parts] = {"base": or_default(lambda: StructuralSVM((), ()))}
+
+    def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Self:
+        """Learn from graphs and label vectors.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The graphs.
+        Y : sequence of arrays of int
+            Labels, one array per graph; −1 at hidden nodes.
+
+        Returns
+        -------
+        LatentSVM
+            The estimator itself.
+        """
+        check_option("learner", self.learner, tuple(ROUNDS))
+        rounds = ROUNDS[self.learner] if self.max_iter is None else self.max_iter
+        check_count("max_iter", rounds)
+        samples = Samples.check(X, Y, drop_void=False)
+        self.state_label_ = _state_labels(self.n_states, samples.n_labels)
+        seen = [_without_cost_where_hidden(samples.X[n], y) for n, y in enumerate(samples.Y)]
+        states = start_states(samples, self.state_label_, seed_of(self.random_state))
+        self.base_ = clone(self.part("base")).set_params(n_labels=len(self.state_label_), **self._costs(samples))
+        for self.n_iter_ in range(1, rounds + 1):
+            self._improve(seen, states)
+            completed = self._states(seen, list(samples.Y))
+            changed = any((a != b).any() for a, b in zip(states, completed, strict=True))
+            states = completed
+            if not changed and self.learner == "alternate":
+                break
+        return self
+
+    def predict(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[Labels]:
+        """Labels of the nodes, those of hidden ones included.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The graphs.
+        known : sequence of arrays of int, default=None
+            Labels that are given, one array per graph, −1 where there is none; they are kept.
+
+        Returns
+        -------
+        list of ndarray of shape (V,)
+            Labels, one array per graph.
+        """
+        return [self.state_label_[states] for states in self.predict_states(X, known)]
+
+    def predict_states(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[Labels]:
+        """States of the nodes, which `state_label_` turns into labels.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The graphs.
+        known : sequence of arrays of int, default=None
+            Labels, as in `predict`; the states are those of them.
+
+        Returns
+        -------
+        list of ndarray of shape (V,)
+            Numbers of states, one array per graph.
+        """
+        check_is_fitted(self, "base_")
+        return self._states(X, check_known(X, known, int(self.state_label_.max()) + 1))
+
+    def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
+        """Share of the labelled nodes that are predicted right.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The graphs.
+        Y : sequence of arrays of int
+            True labels; −1 does not count.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
+        y, y_pred = np.concatenate([np.asarray(y) for y in Y]), np.concatenate(self.predict(X))
+        return float(np.mean((y_pred == y)[y >= 0]))
+
+    def _improve(self, X: list[Graph], states: list[Labels]) -> None:
+        if self.learner == "subgradient":
+            self.base_.partial_fit(X, states, n_labels=len(self.state_label_))
+        else:
+            self.base_.fit(X, states)
+
+    def _states(self, X: Sequence[Graph], Y: list[Labels] | None) -> list[Labels]:
+        labels = torch.from_numpy(self.state_label_)
+
+        def restrict(given: Potentials, y: Tensor, _: Tensor | None) -> Potentials:
+            allowed = (labels.to(y.device) == y[:, None]) | (y < 0)[:, None]
+            return given.with_unary(given.unary.masked_fill(~allowed, -torch.inf))
+
+        states: list[Labels] = self.base_._decode_altered(X, Y, restrict)
+        return states
+
+    def _costs(self, samples: Samples) -> dict[str, Any]:
+        """The base's own weight of classes, for states: those of one label are equally right, if it can say so."""
+        known = self.part("base").get_params(deep=False)
+        if "class_weight" not in known or len(self.state_label_) == samples.n_labels:
+            return {}
+        weight = samples.class_weight(known["class_weight"])
+        weight = np.ones(samples.n_labels) if weight is None else weight
+        if isinstance(self.part("base"), ConvexEstimator):
+            return {"class_weight": weight[self.state_label_]}
+        square = weight if weight.ndim == 2 else weight[:, None] * (1 - np.eye(samples.n_labels))
+        return {"class_weight": square[np.ix_(self.state_label_, self.state_label_)]}
+
+
+def _state_labels(n_states: int | Sequence[int], n_labels: int) -> Labels:
+    counts = np.full(n_labels, n_states) if isinstance(n_states, (int, np.integer)) else np.asarray(n_states)
+    if counts.shape != (n_labels,) or counts.dtype.kind not in "iu" or counts.min() < 1:
+        raise ValueError(f"n_states must be a number ≥ 1 or {n_labels} of them, one per label, got {n_states!r}")
+    return np.repeat(np.arange(n_labels), counts)
+
+
+def _without_cost_where_hidden(graph: Graph, y: Labels) -> Graph:
+    if (y >= 0).all():
+        return graph
+    weight = np.ones(len(y)) if graph.node_weight is None else graph.node_weight
+    return Graph.unchecked(graph.node_features, graph.edges, graph.edge_features, np.where(y >= 0, weight, 0.0))

@@ -1,0 +1,161 @@
+"""UnaryClassifier: every node by itself, by cross-entropy; also a transformer, so that bifurcation is a pipeline."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_softmax
+from sklearn.base import TransformerMixin
+
+from neuralfactors._core.graph import Graph
+from neuralfactors.estimators._gradient_learner import GradientEstimator, Objective
+from neuralfactors.estimators._prediction import check_known
+from neuralfactors.learning._decode import Decoder
+from neuralfactors.learning._losses import AUTO
+from neuralfactors.learning._training_graphs import check_sequence
+
+
+@dataclass(eq=False, repr=False)
+class UnaryClassifier(TransformerMixin, GradientEstimator):
+    """Multiclass logistic regression on the nodes, or a network with hidden layers; edges are ignored.
+
+    Minimises ½‖w‖² + C/N Σₙ Σᵢ η(yᵢ) cross-entropy(yᵢ, f(xᵢ)) over N graphs. As a transformer it replaces the node
+    features by class probabilities, so that the paper's bifurcated training is a pipeline of this and a StructuralSVM.
+
+    Parameters
+    ----------
+    unary : sequence of int, Network or nn.Module, default=()
+        The factor of nodes, as in `StructuralSVM`; `()`: logistic regression.
+    n_labels : int or None, default=None
+        None: the highest label in Y plus 1.
+    callbacks : sequence of callable or None, default=None
+        As in `StructuralSVM`.
+    verbose : int, default=0
+        1 shows a progress bar.
+    max_iter : int or "auto", default="auto"
+        Passes over the data, as in `StructuralSVM`.
+    batch_size : int, "auto" or None, default="auto"
+        Graphs a step, as in `StructuralSVM`.
+    trainer : Subgradient or None, default=None
+        How to train. None: `Subgradient()`.
+    warm_start : bool, default=False
+        Whether `fit` begins with the parameters of the last one.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the factor and of the order of the graphs.
+    output : "probability", "log_probability" or "decision", default="probability"
+        What `transform` gives.
+    C : float or "auto", default="auto"
+        As in `StructuralSVM`. A C of scikit-learn's LogisticRegression is C·N here where graphs have one node each.
+    class_weight : None, "balanced" or array of shape (L,), default=None
+        η, what a wrong node costs by its true class.
+
+    Attributes
+    ----------
+    C_, learning_rate_, batch_size_, max_iter_
+        The values used, whatever "auto" stands for.
+
+    Examples
+    --------
+    >>> X, Y = [Graph([[1.0], [-1.0]]), Graph([[-2.0], [2.0]])], [[1, 0], [0, 1]]
+    >>> UnaryClassifier().fit(X, Y).score(X, Y)
+    1.0
+    """
+
+    _: KW_ONLY
+    output: str = "probability"
+    C: float | str = AUTO
+    class_weight: str | ArrayLike | None = None
+
+    def predict(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[NDArray[np.int64]]:
+        """The most probable class of every node.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            With the number of node features that the classifier was fitted with.
+        known : sequence of arrays of int, default=None
+            Labels that are given, one array per graph, −1 where there is none; they are kept.
+
+        Returns
+        -------
+        list of ndarray of shape (V,)
+            Labels, one array per graph.
+        """
+        predictions = [scores.argmax(axis=1) for scores in self._unary_scores(X)]
+        given = check_known(X, known, self.n_labels_)
+        if given is None:
+            return predictions
+        return [np.where(y < 0, y_pred, y) for y, y_pred in zip(given, predictions, strict=True)]
+
+    def decision_function(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
+        """Scores of every label of every node, whose argmax `predict` takes.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            As in `predict`.
+
+        Returns
+        -------
+        list of ndarray of shape (V, L)
+            The outputs of the factor, of which `predict_proba` is the softmax.
+        """
+        return self._unary_scores(X)
+
+    def predict_proba(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
+        """Class probabilities of every node.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            As in `predict`.
+
+        Returns
+        -------
+        list of ndarray of shape (V, L)
+            Rows sum to 1; one array per graph.
+        """
+        return [np.exp(log_softmax(scores, axis=1)) for scores in self._unary_scores(X)]
+
+    def transform(self, X: Sequence[Graph]) -> list[Graph]:
+        """The graphs with class probabilities (or `output`) in place of their node features.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            As in `predict`.
+
+        Returns
+        -------
+        list of Graph
+            Edges, their features and the weights of nodes stay.
+        """
+        outputs: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+            "probability": lambda scores: np.exp(log_softmax(scores, axis=1)),
+            "log_probability": lambda scores: log_softmax(scores, axis=1),
+            "decision": lambda scores: scores,
+        }
+        if self.output not in outputs:
+            raise ValueError(f"output must be one of {sorted(outputs)}, got {self.output!r}")
+        make = outputs[self.output]
+        found, X = self._unary_scores(X), check_sequence("X", X)
+        return [X[n].with_node_features(make(scores)) for n, scores in enumerate(found)]
+
+    def _objective(self) -> Objective:
+        return Objective("cross-entropy", (self.C, self.C), self.class_weight, "drop")
+
+    def _decoder(self) -> Decoder:
+        return Decoder()  # a descent wants one; cross-entropy never calls it
+
+    @torch.no_grad()
+    def _unary_scores(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
+        found: list[NDArray[np.floating[Any]]] = []
+        for batch in self._batches(X):
+            scores = self.model_.unary(batch.node_features).cpu().numpy()
+            found += np.split(scores, batch.node_ptr[1:-1].numpy())
+        return found

@@ -1,0 +1,42 @@
+"""Validation data: what is judged after every epoch, given by the user or held out of the training data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from neuralfactors._core.graph import Graph
+from neuralfactors.learning._training_graphs import Samples, has_edges
+
+Labelled = tuple[Sequence[Graph], Sequence[ArrayLike]]
+
+
+def hold_out(X: Sequence[Graph], Y: Sequence[ArrayLike], fraction: float, seed: int) -> tuple[Labelled, Labelled]:
+    """The graphs to learn from, and the share `fraction` to validate on."""
+    n_held = round(fraction * len(X))
+    if not 0 < n_held < len(X):
+        raise ValueError(
+            f"validation_fraction={fraction} of {len(X)} graphs leaves none to learn from, or none to validate on"
+        )
+    order = np.random.default_rng(seed).permutation(len(X))
+    held, kept = sorted(order[:n_held].tolist()), sorted(order[n_held:].tolist())
+    return ([X[n] for n in kept], [Y[n] for n in kept]), ([X[n] for n in held], [Y[n] for n in held])
+
+
+def check_validation(validation: Labelled, samples: Samples) -> Labelled:
+    """The validation data, refused if they cannot judge what is learned from `samples`, before any of it is."""
+    if not isinstance(validation, (tuple, list)) or len(validation) != 2:
+        raise ValueError(f"validation must be a pair (X, Y) of graphs and labels, got {type(validation).__name__}")
+    try:
+        held = Samples.check(*validation, known=samples.n_labels)
+    except ValueError as error:
+        raise ValueError(f"validation data: {error}") from error
+    names = {"n_node_features": "node features"}
+    if has_edges(held.X):  # graphs without fit any
+        names |= {"n_edge_features": "edge features", "order": "nodes in an edge"}
+    for name, what in names.items():
+        if getattr(held, name) != getattr(samples, name):
+            raise ValueError(f"validation data have {getattr(held, name)} {what}, but X has {getattr(samples, name)}")
+    return held.X, held.Y

@@ -1,0 +1,67 @@
+"""The call into the compiled kernels: allocates what they fill."""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors.inference import _kernels
+from neuralfactors.inference._result import STATUSES, BatchResult, Status
+from neuralfactors.inference._validate import Options, Problem
+
+
+def solve_in_kernel(
+    problem: Problem,
+    options: Options,
+    init: NDArray[np.int64] | None = None,
+    *,
+    n_threads: int = 1,
+    callback: Callable[[float, float, float], object] | None = None,
+) -> BatchResult:
+    """Labellings of all graphs by a method of the kernel.
+
+    Parameters
+    ----------
+    problem : Problem
+        Checked already: the kernel trusts its shapes.
+    options : Options
+        Checked already, of any method but "exact".
+    init : ndarray of shape (V,) or None, default=None
+        Labelling to start from.
+    n_threads : int, default=1
+        Graphs solved at the same time.
+    callback : callable or None, default=None
+        As in `solve`, for a problem of one graph.
+
+    Returns
+    -------
+    BatchResult
+        Arrays that were allocated here and filled without the interpreter's lock.
+    """
+    n_graphs = len(problem.node_ptr) - 1
+    labels = np.zeros(problem.n_nodes, np.int64)
+    score, bound = np.zeros(n_graphs), np.zeros(n_graphs)
+    status, iterations = np.zeros(n_graphs, np.int8), np.zeros(n_graphs, np.int32)
+    costs = np.zeros(problem.unary.shape) if options.reduced_costs else None
+    _graphs(problem).solve(
+        options.method, options.tol, options.seed, options.max_iter, options.time_limit, init, n_threads, callback,
+        labels, score, bound, status, iterations, costs,
+    )  # fmt: skip
+    return BatchResult(labels, score, bound, np.array(STATUSES)[status], iterations, problem.node_ptr, costs)
+
+
+def judge(
+    problem: Problem, labels: NDArray[np.int64], bound: float = np.inf, tol: float = 0.0
+) -> tuple[float, float, Status]:
+    """Score of a labelling of one graph, what rounding may change in it, and the status that `bound` proves."""
+    score, rounding, status = _graphs(problem).judge(labels, bound, tol)
+    return score, rounding, STATUSES[status]
+
+
+def _graphs(problem: Problem) -> _kernels.GraphsFloat32 | _kernels.GraphsFloat64:
+    kernel = _kernels.GraphsFloat32 if problem.unary.dtype == np.float32 else _kernels.GraphsFloat64
+    factors = problem.factors
+    return kernel(
+        problem.unary, problem.interaction, problem.edges, problem.node_ptr, problem.edge_ptr,
+        factors.ptr, factors.nodes, factors.tables,
+    )  # fmt: skip

@@ -1,0 +1,249 @@
+"""Arguments of the solvers, checked once: what comes out of here is contiguous, typed and of matching shape."""
+
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from neuralfactors._common.seeds import RandomState, seed_of
+from neuralfactors.inference._factor_graph import NO_FACTORS, Factor, Factors, check_factors
+
+METHODS = ("auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exact", "exhaustive")
+WITH_REDUCED_COSTS = ("auto", "trws", "tree")
+RUN_TO_THE_END = ("tree", "maxflow", "exhaustive")  # methods whose work is not done in steps
+Scores = NDArray[Any]  # of type float32 or float64
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Scores of a batch of graphs over one set of labels, as the kernels take them."""
+
+    unary: Scores  # (V, L)
+    interaction: Scores  # (E, L, L), or (1, L, L) where all edges share one table
+    edges: NDArray[np.int64]  # (E, 2)
+    node_ptr: NDArray[np.int64]  # (G + 1,)
+    edge_ptr: NDArray[np.int64]  # (G + 1,)
+
+    factors: Factors = NO_FACTORS
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all graphs."""
+        return len(self.unary)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels."""
+        return int(self.unary.shape[1])
+
+    def graph(self, g: int) -> "Problem":
+        """Graph `g` alone."""
+        (first, end), (begin, stop) = self.node_ptr[g : g + 2].tolist(), self.edge_ptr[g : g + 2].tolist()
+        edges = self.edges[begin:stop] - first
+        own = [(tuple(i - first for i in nodes), t) for nodes, t in self._factors() if first <= nodes[0] < end]
+        one = np.array([0, end - first]), np.array([0, stop - begin])
+        tables = self.interaction if len(self.interaction) == 1 else self.interaction[begin:stop]
+        return Problem(self.unary[first:end], tables, edges, *one, Factors.pack(own))
+
+    def tables(self) -> list[Factor]:
+        """Rows, edges, self-loops and factors, in this order, as factors in float64 over distinct nodes."""
+        unary, distinct = self.unary.astype(np.float64), self.interaction.astype(np.float64)
+        interaction = np.broadcast_to(distinct, (len(self.edges), *distinct.shape[1:]))
+        rows: list[Factor] = [((i,), row) for i, row in enumerate(unary)]
+        ends = self.edges.tolist()
+        pairs: list[Factor] = [((i, j), t) for (i, j), t in zip(ends, interaction, strict=True) if i != j]
+        loops: list[Factor] = [((i,), np.diagonal(t)) for (i, j), t in zip(ends, interaction, strict=True) if i == j]
+        return [*rows, *pairs, *loops, *self._factors()]
+
+    def _factors(self) -> Iterator[Factor]:
+        return self.factors.unpack([self.n_labels] * self.n_nodes)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked of a method; 0 iterations stand for its own budget."""
+
+    method: str = "auto"
+    tol: float = 1e-4
+    seed: int = 0
+    max_iter: int = 0
+    time_limit: float = math.inf
+    reduced_costs: bool = False
+
+
+def check_problem(
+    unary: ArrayLike,
+    interaction: ArrayLike,
+    edges: ArrayLike,
+    node_ptr: ArrayLike | None = None,
+    edge_ptr: ArrayLike | None = None,
+    factors: Any = (),
+) -> Problem:
+    """A `Problem` from the caller's arrays.
+
+    Parameters
+    ----------
+    unary, interaction, edges : array
+        As in `solve`; not copied if they are C-contiguous and of one float type. Integers become float64.
+    node_ptr, edge_ptr : array of shape (G + 1,), default=None
+        As in `solve_batch`; None: one graph.
+    factors : list of (nodes, table), default=()
+        As in `solve_batch`.
+
+    Returns
+    -------
+    Problem
+        Contiguous, of one float type, with shapes that fit each other.
+
+    Raises
+    ------
+    ValueError
+        With one sentence: the argument, what was expected, what came.
+    """
+    u, p = as_scores(unary, "unary"), as_scores(_distinct(interaction), "interaction")
+    if u.ndim != 2 or u.shape[1] == 0:
+        raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
+    e = _edges(edges)
+    n_labels = u.shape[1]
+    if p.ndim == 2:
+        p = p[None]
+    if p.size == 0 and len(e) == 0:
+        p = p.reshape(0, n_labels, n_labels)
+    if p.shape not in ((len(e), n_labels, n_labels), (1, n_labels, n_labels)):
+        expected = (len(e), n_labels, n_labels)
+        raise ValueError(
+            f"interaction must have the shape (n_edges, n_labels, n_labels) = {expected}, "
+            f"or {expected[1:]} for a table that all edges share, got {p.shape}"
+        )
+    dtype = np.result_type(u, p)
+    nodes = as_pointers(node_ptr, len(u), "node_ptr", "nodes")
+    problem = Problem(
+        unary=np.ascontiguousarray(u, dtype),
+        interaction=np.ascontiguousarray(p, dtype),
+        edges=e,
+        node_ptr=nodes,
+        edge_ptr=as_pointers(edge_ptr, len(e), "edge_ptr", "edges"),
+        factors=check_factors(factors, n_labels, nodes),
+    )
+    if len(problem.node_ptr) != len(problem.edge_ptr):
+        lengths = f"{len(problem.node_ptr)} and {len(problem.edge_ptr)}"
+        raise ValueError(f"node_ptr and edge_ptr must have the same length, got {lengths}")
+    return problem
+
+
+def check_options(
+    method: str = "auto",
+    tol: float = 1e-4,
+    random_state: RandomState = 0,
+    max_iter: int | None = None,
+    time_limit: float | None = None,
+    reduced_costs: bool = False,
+) -> Options:
+    """`Options` from the caller's arguments."""
+    if method not in METHODS:
+        raise ValueError(f"method must be one of {', '.join(METHODS)}, got {method!r}")
+    if reduced_costs and method not in WITH_REDUCED_COSTS:
+        raise ValueError(f"reduced_costs needs method {', '.join(WITH_REDUCED_COSTS)}, got {method!r}")
+    return Options(
+        method=method,
+        tol=check_tol(tol),
+        seed=seed_of(random_state),
+        max_iter=0 if max_iter is None else as_count(max_iter, "max_iter"),
+        time_limit=_time_limit(time_limit, method),
+        reduced_costs=bool(reduced_costs),
+    )
+
+
+def check_init(init: ArrayLike | None, problem: Problem) -> NDArray[np.int64] | None:
+    """Starting labels, one for each node, or None."""
+    if init is None:
+        return None
+    labels = np.asarray(init)
+    if labels.size == 0:
+        labels = labels.astype(np.int64)
+    if labels.shape != (problem.n_nodes,) or labels.dtype.kind not in "iu":
+        raise ValueError(
+            f"init must contain an integer label for each of the {problem.n_nodes} nodes, "
+            f"got the shape {labels.shape} and type {labels.dtype}"
+        )
+    wrong = np.flatnonzero((labels < 0) | (labels >= problem.n_labels))
+    if len(wrong):
+        raise ValueError(f"init[{wrong[0]}] is {labels[wrong[0]]}, but labels run from 0 to {problem.n_labels - 1}")
+    return np.ascontiguousarray(labels, np.int64)
+
+
+def check_tol(tol: float) -> float:
+    """A tolerance: a finite number, at least 0."""
+    if not isinstance(tol, (int, float, np.floating, np.integer)) or not math.isfinite(tol) or tol < 0:
+        raise ValueError(f"tol must be a finite number, at least 0, got {tol!r}")
+    return float(tol)
+
+
+def _time_limit(time_limit: float | None, method: str) -> float:
+    if time_limit is None:
+        return math.inf
+    if method in RUN_TO_THE_END:
+        raise ValueError(f"method {method!r} always runs to the end and does not accept time_limit, got {time_limit!r}")
+    if not isinstance(time_limit, (int, float, np.number)) or isinstance(time_limit, bool) or not time_limit > 0:
+        raise ValueError(f"time_limit must be None or a positive number of seconds, got {time_limit!r}")
+    return float(time_limit)
+
+
+def check_threads(n_threads: int | None) -> int:
+    """A number of threads; None stands for the processors this process may use."""
+    if n_threads is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return as_count(n_threads, "n_threads")
+
+
+def as_scores(values: ArrayLike, name: str) -> NDArray[Any]:
+    """Scores as float32 or float64."""
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of numbers, but its rows differ in length") from error
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    if array.dtype not in (np.float32, np.float64):
+        raise ValueError(f"{name} must be of type float32, float64 or integer, got {array.dtype}")
+    return array
+
+
+def _distinct(tables: ArrayLike) -> ArrayLike:
+    """The first table (1, L, L) of a view that repeats it, as `np.broadcast_to` makes one; else all tables."""
+    repeated = isinstance(tables, np.ndarray) and tables.ndim == 3 and tables.strides[0] == 0
+    return tables[:1] if repeated else tables  # type: ignore[index]
+
+
+def _edges(edges: ArrayLike) -> NDArray[np.int64]:
+    array = np.asarray(edges)
+    if array.size == 0:
+        return np.zeros((0, 2), np.int64)
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype.kind not in "iu":
+        raise ValueError(
+            f"edges must be integers of the shape (n_edges, 2), got the shape {array.shape} and type {array.dtype}"
+        )
+    return np.ascontiguousarray(array, np.int64)
+
+
+def as_pointers(ptr: ArrayLike | None, n_rows: int, name: str, rows: str) -> NDArray[np.int64]:
+    """Pointers that divide `n_rows` rows among graphs; None stands for one graph."""
+    if ptr is None:
+        return np.array([0, n_rows])
+    array = np.array(ptr)  # a copy: kernels index by it without looking, so nobody may change it after the check
+    if array.ndim != 1 or len(array) == 0 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a vector of integers, got the shape {array.shape} and type {array.dtype}")
+    if array[0] != 0 or array[-1] != n_rows or (np.diff(array.astype(np.int64)) < 0).any():
+        raise ValueError(f"{name} must rise from 0 to {n_rows}, the number of {rows}, got {array[0]} to {array[-1]}")
+    return np.ascontiguousarray(array, np.int64)
+
+
+def as_count(value: int, name: str) -> int:
+    """A positive integer."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value < 2**31:
+        raise ValueError(f"{name} must be None or a positive integer, got {value!r}")
+    return int(value)

@@ -1,0 +1,174 @@
+"""Cutting planes for structural SVMs with linear factors: N-slack with lazily generated constraints, and 1-slack."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors.inference import _kernels
+from neuralfactors.learning._convex_run import ConvexRun
+from neuralfactors.learning._history import Callback
+from neuralfactors.learning._linear_passes import LinearProblem
+from neuralfactors.learning._simplex import maximise_on_simplex
+
+
+def n_slack(
+    problem: LinearProblem, C: float, tol: float, max_iter: int, callbacks: Sequence[Callback] = ()
+) -> ConvexRun:
+    """Minimise with one slack a sample: add every sample's most violated constraint, re-optimise over all found so far.
+
+    The quadratic programme is solved in its dual by exact steps on the block of one sample at a time, until a sweep
+    over all samples sees less than a third of the duality gap left in it.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Samples and the weight vector.
+    C : float
+        Weight of the mean hinge.
+    tol : float
+        Stop when the duality gap is at most this share of the objective.
+    max_iter : int
+        Passes of inference over the samples.
+    callbacks : sequence of callable, default=()
+        Each gets the record of every pass; one that returns True ends the run.
+
+    Returns
+    -------
+    ConvexRun
+        The best weights are in the model of `problem`.
+    """
+    run, rng = ConvexRun(C, tol), np.random.default_rng(0)
+    sets = _kernels.WorkingSets(problem.kernel, C, with_gram=True)
+    for _ in range(max_iter):
+        found = problem.most_violated()
+        run.note(problem, found, sets.dual(), sets.n_constraints)
+        if run.over(callbacks):
+            break
+        sets.add(found.labels)
+        _reoptimise(sets, len(problem), 0.3 * run.seen_gap, rng)
+    run.finish(problem)
+    return run
+
+
+def _reoptimise(
+    sets: _kernels.WorkingSets, n_samples: int, enough: float, rng: np.random.Generator, max_sweeps: int = 1000
+) -> None:
+    active = everyone = np.arange(n_samples)
+    for _ in range(max_sweeps):
+        # In random order: where one class follows the other, each step of a class finds its gap closed by the step
+        # before, and the sum of gaps is small although w still swings from one class to the other.
+        active = rng.permutation(active)
+        gaps = np.empty(len(active))
+        sets.sweep(active, gaps)
+        if gaps.sum() > enough:
+            active = active[gaps > enough / n_samples]  # the others' share is small for now
+        elif len(active) < n_samples:
+            active = everyone
+        else:
+            break
+    sets.prune()  # what carries no weight now is found again if it ever should
+
+
+@dataclass
+class OneSlackSet:
+    """Constraints ⟨w, ψ̄_k⟩ ≥ ℓ̄_k − ξ, each a mean over all samples, and their weights, which sum to at most C."""
+
+    psi: NDArray[np.float64]  # (K, dim); row 0 is zero and takes the weight that no constraint needs
+    loss: NDArray[np.float64]  # (K,)
+    alpha: NDArray[np.float64]  # (K,)
+    gram: NDArray[np.float64]  # (K, K)
+    idle: NDArray[np.int64]  # (K,) iterations since it carried weight
+
+    MAX_IDLE = 30
+
+    @classmethod
+    def empty(cls, dim: int, C: float) -> OneSlackSet:
+        """No constraint yet."""
+        return cls(np.zeros((1, dim)), np.zeros(1), np.array([C]), np.zeros((1, 1)), np.zeros(1, np.int64))
+
+    def add(self, psi: NDArray[np.float64], loss: float) -> None:
+        """Add a constraint and optimise all weights."""
+        products = self.psi @ psi
+        self.gram = np.block([[self.gram, products[:, None]], [products[None], np.array([[psi @ psi]])]])
+        self.psi, self.loss = np.vstack([self.psi, psi]), np.append(self.loss, loss)
+        self.alpha, self.idle = np.append(self.alpha, 0.0), np.append(self.idle, 0)
+        self.alpha = maximise_on_simplex(self.gram, self.loss, self.alpha)
+        self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
+        keep = self.idle < self.MAX_IDLE
+        keep[0] = True
+        self.psi, self.loss, self.alpha, self.idle = self.psi[keep], self.loss[keep], self.alpha[keep], self.idle[keep]
+        self.gram = self.gram[np.ix_(keep, keep)]
+
+    @property
+    def weights(self) -> NDArray[np.float64]:
+        """W = Σ α_k ψ̄_k."""
+        return self.alpha @ self.psi
+
+    @property
+    def dual(self) -> float:
+        """Value of the dual at α."""
+        return float(self.alpha @ self.loss - 0.5 * self.alpha @ self.gram @ self.alpha)
+
+    @property
+    def slack(self) -> float:
+        """ξ: what the constraints in the set are violated by under their own weights."""
+        return float((self.loss - self.gram @ self.alpha).max())
+
+
+def one_slack(
+    problem: LinearProblem,
+    C: float,
+    tol: float,
+    max_iter: int,
+    cache_size: int = 10,
+    callbacks: Sequence[Callback] = (),
+) -> ConvexRun:
+    """Minimise with one slack for all samples; constraints come from the cache while it has one that cuts enough.
+
+    Parameters
+    ----------
+    problem : LinearProblem
+        Samples and the weight vector.
+    C : float
+        Weight of the mean hinge.
+    tol : float
+        Stop when the duality gap is at most this share of the objective.
+    max_iter : int
+        Passes of inference over the samples; constraints from the cache cost none.
+    cache_size : int, default=10
+        Labellings kept per sample.
+    callbacks : sequence of callable, default=()
+        As in `n_slack`.
+
+    Returns
+    -------
+    ConvexRun
+        The best weights are in the model of `problem`.
+    """
+    run, constraints = ConvexRun(C, tol), OneSlackSet.empty(len(problem.w), C)
+    cache = _kernels.InferenceCache(problem.kernel, cache_size) if cache_size else None
+    last_cut, cached = np.inf, np.empty(len(problem.y), np.int32)
+    while len(run.history) < max_iter:
+        if cache is not None and run.history:
+            cache.best(cached)
+            psi, loss = problem.mean_constraint(cached)
+            cut = loss - float(psi @ problem.w) - constraints.slack
+            if cut > 0.5 * last_cut and cut > 0:
+                constraints.add(psi, loss)
+                problem.w[:] = constraints.weights
+                continue
+        found = problem.most_violated()
+        run.note(problem, found, constraints.dual, len(constraints.alpha) - 1)
+        if run.over(callbacks):
+            break
+        last_cut = float(found.hinge.mean()) - max(0.0, constraints.slack)
+        if cache is not None:
+            cache.store(found.labels)
+        constraints.add(*problem.mean_constraint(found.labels))
+        problem.w[:] = constraints.weights
+    run.finish(problem)
+    return run

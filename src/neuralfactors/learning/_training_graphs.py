@@ -1,0 +1,217 @@
+"""Labelled graphs as training reads them: checked once, batched in chunks of bounded size, class weights counted."""
+
+from __future__ import annotations
+
+import hashlib
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Tensor
+
+from neuralfactors._common.labels import VOID
+from neuralfactors._core.graph import Graph, check_agreement, check_labels
+from neuralfactors._core.graph_batch import GraphBatch
+from neuralfactors._core.sparse import is_sparse, stored_arrays
+
+# Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking
+# the kernel for fresh pages, and which keeps memory independent of the number of graphs.
+CHUNK_ENTRIES = 6 * 2**20
+ENOUGH_EDGES = 2 / 3  # of those that graphs have; with fewer, the factors learn from other graphs than they will see
+USUAL_VOID = 255  # what label maps of 8 bits tend to hold where there is no class; here it is a label like any other
+
+
+@dataclass(frozen=True)
+class Samples:
+    """Graphs X and labels Y; a graph is read when its turn comes, so that X may be a sequence that loads lazily."""
+
+    X: Sequence[Graph]
+    Y: Sequence[NDArray[np.int64]]
+    n_labels: int
+    n_node_features: int
+    n_edge_features: int
+    order: int
+    drop_void: bool = True
+
+    @classmethod
+    def check(
+        cls,
+        X: Sequence[Graph],
+        Y: Sequence[ArrayLike],
+        n_labels: int | None = None,
+        *,
+        known: int = 0,
+        drop_void: bool = True,
+    ) -> Samples:
+        """The samples, refused with a sentence that names the graph where X and Y do not fit each other.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            It may load its graphs lazily.
+        Y : sequence of arrays of shape (V,)
+            Labels, -1 for void.
+        n_labels : int, default=None
+            Number of labels; None: the highest in Y plus 1.
+        known : int, default=0
+            Number of labels in other data, from which a model has been or is being learned; 0: none yet.
+        drop_void : bool, default=True
+            Whether void nodes and their edges are left out of every batch.
+
+        Returns
+        -------
+        Samples
+            With the numbers of labels and features.
+        """
+        X, Y = check_pairs(X, Y)
+        n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))
+        labels = [check_labels(Y[n], X[n].n_nodes, f"Y[{n}]") for n in range(len(X))]
+        highest = max((int(y.max()) for y in labels if y.size), default=-1)
+        if highest < 0:
+            raise ValueError("Y must label at least one node, but all nodes are void (-1)")
+        present = check_void_mark(labels, n_labels or known)
+        if len(present) == 2 and present[0] == VOID and not known and (n_labels or 2) <= 2:
+            warnings.warn(
+                f"Y contains only −1 and {highest}, and −1 means void: if it is a class, number the classes from 0",
+                stacklevel=3,
+            )
+        if n_labels is None:
+            n_labels = highest + 1
+        if highest >= n_labels:
+            raise ValueError(f"Y must contain labels below n_labels={n_labels}, got {highest}")
+        return cls(X, labels, n_labels, n_node_features, n_edge_features, order, drop_void)
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def batch(self, indices: Sequence[int], dtype: torch.dtype) -> tuple[GraphBatch, Tensor]:
+        """The graphs of `indices` as a batch and their labels (V,), without void nodes where they are to be dropped."""
+        pairs = [self.labelled(n) for n in indices]
+        batch = GraphBatch.from_graphs([graph for graph, _ in pairs], dtype)
+        return batch, torch.from_numpy(np.concatenate([y for _, y in pairs]))
+
+    def labelled(self, n: int) -> tuple[Graph, NDArray[np.int64]]:
+        """Graph n and its labels, without its void nodes where they are to be dropped."""
+        graph, y = self.X[n], self.Y[n]
+        if self.drop_void and (y < 0).any():
+            return graph.subgraph(y >= 0), y[y >= 0]
+        return graph, y
+
+    def chunks(self, indices: Sequence[int]) -> Iterator[list[int]]:
+        """`indices` in their order, cut so that the tables of a chunk stay small; at least one graph each."""
+        chunk: list[int] = []
+        entries = 0
+        for n in indices:
+            size = self._entries(self.X[n])
+            if chunk and entries + size > CHUNK_ENTRIES:
+                yield chunk
+                chunk, entries = [], 0
+            chunk.append(n)
+            entries += size
+        if chunk:
+            yield chunk
+
+    def _entries(self, graph: Graph) -> int:
+        # Of the tables; sparse features count as well, since a batch holds a copy of them.
+        stored = int(graph.node_features.nnz) if is_sparse(graph.node_features) else 0
+        return stored + graph.n_nodes * self.n_labels + graph.n_edges * int(self.n_labels**self.order)
+
+    def edges_left(self) -> float:
+        """Share of the edges that remain when void nodes are dropped."""
+        if all((y >= 0).all() for y in self.Y):
+            return 1.0
+        total = left = 0
+        for n, y in enumerate(self.Y):
+            edges = self.X[n].edges
+            total += len(edges)
+            left += int((y[edges] >= 0).all(axis=1).sum())
+        return left / total if total else 1.0
+
+    def class_counts(self) -> NDArray[np.int64]:
+        """Number of nodes of every class, (L,)."""
+        return sum((np.bincount(y[y >= 0], minlength=self.n_labels) for y in self.Y), np.zeros(self.n_labels, np.int64))
+
+    def class_weight(self, option: Any) -> NDArray[np.float64] | None:
+        """η of every class, or pair of them, for `class_weight=None`, "balanced" or an array of shape (L,) or (L, L).
+
+        "balanced" weighs a class by the inverse of its frequency, scaled so that the mean over the labelled nodes is 1;
+        a class that does not occur weighs 0.
+        """
+        if option is None:
+            return None
+        if isinstance(option, str):
+            if option != "balanced":
+                raise ValueError(f'class_weight must be None, "balanced" or an array, got {option!r}')
+            counts = self.class_counts()
+            present = np.count_nonzero(counts)
+            return np.where(counts > 0, counts.sum() / (present * np.maximum(counts, 1)), 0.0)
+        try:
+            weight = np.asarray(option, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            got = type(option).__name__
+            raise ValueError(f'class_weight must be None, "balanced" or an array of numbers, got {got}') from error
+        if weight.shape not in ((self.n_labels,), (self.n_labels, self.n_labels)):
+            raise ValueError(f"class_weight needs {self.n_labels} entries, one per label, got shape {weight.shape}")
+        return weight
+
+    def digest(self) -> str:
+        """A fingerprint of features, edges and labels."""
+        return digest(self.X, self.Y)
+
+
+def check_sequence(name: str, value: Any) -> Sequence[Any]:
+    """`value` as a sequence whose entry n is the n-th one; refused if it has no length and no entries by number.
+
+    What may be read lazily stays as it is. All else becomes a list: `series[n]` of pandas is the entry of index n.
+    """
+    if not hasattr(value, "__len__") or not hasattr(value, "__getitem__") or isinstance(value, (str, Mapping)):
+        raise ValueError(f"{name} must be a sequence with one entry per graph, got {type(value).__name__}")
+    if isinstance(value, Sequence) or not hasattr(value, "__iter__"):
+        return value  # type: ignore[no-any-return]
+    return list(value.to_numpy() if hasattr(value, "to_numpy") else value)  # a DataFrame iterates over column names
+
+
+def check_pairs(X: Any, Y: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+    """X and Y as sequences whose entry n is the n-th one, refused unless they are of the same length."""
+    X, Y = check_sequence("X", X), check_sequence("Y", Y)
+    if len(X) != len(Y):
+        raise ValueError(f"Y needs one label vector per graph: expected {len(X)}, got {len(Y)}")
+    return X, Y
+
+
+def check_void_mark(labels: Sequence[NDArray[np.int64]], known: int) -> NDArray[np.int64]:
+    """The labels that occur, sorted; refused where 255 seems to mark void: few occur, and fewer than 256 are known."""
+    present = np.unique(np.concatenate([*labels, np.zeros(0, np.int64)]))
+    if known <= USUAL_VOID == present.max(initial=-1) and len(present) <= USUAL_VOID // 2:
+        raise ValueError(
+            f"Y contains {USUAL_VOID}, which often marks void: use −1 for void nodes, "
+            f"or fit with n_labels={USUAL_VOID + 1} if it is a class"
+        )
+    return present
+
+
+def digest(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> str:
+    """A fingerprint of the features, edges and labels of graphs X with labels Y."""
+    total = hashlib.sha256()
+    for n in range(len(X)):
+        graph = X[n]
+        for array in (*stored_arrays(graph.node_features), graph.edges, graph.edge_features, graph.node_weight, Y[n]):
+            total.update(b"" if array is None else np.ascontiguousarray(array).data)
+    return total.hexdigest()
+
+
+def warn_of_dropped_edges(samples: Samples, advice: str) -> None:
+    """Warn where dropping void nodes leaves less than two thirds of the edges: call it from `fit` itself."""
+    left = samples.edges_left()
+    if left < ENOUGH_EDGES:
+        told = f"without the void nodes (-1), {left:.0%} of the edges are left to learn interactions from: {advice}"
+        warnings.warn(told, UserWarning, stacklevel=3)
+
+
+def has_edges(X: Sequence[Graph]) -> bool:
+    """Whether any graph has an edge; graphs without fit edge features of any width."""
+    return any(X[n].n_edges for n in range(len(X)))

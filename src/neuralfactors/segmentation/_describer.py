@@ -1,0 +1,271 @@
+"""What is learned from the training images before any model: words, the scaling of features, the classes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Self, Unpack
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from neuralfactors._common.files import FileFormatError
+from neuralfactors._common.persistence import load_model, readable, save_model
+from neuralfactors._core.graph import Graph
+from neuralfactors.datasets._classes import ClassEntry, Classes
+from neuralfactors.segmentation._graphs import (
+    LabelledGraphs,
+    RegionTruth,
+    ScaledGraphs,
+    Scaling,
+    ScalingLearner,
+    weighted,
+)
+from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map, image_source
+from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
+from neuralfactors.vision._builder import BuilderOptions
+from neuralfactors.vision._network_identity import is_portrayed, portrait
+
+KIND = "features"  # what its file calls itself
+MEMORY = 2**31  # bytes of features that are kept; what is beyond is read again whenever it is needed
+
+
+class Describer:
+    """Turns images into the graphs that models take, and label maps into labels of their nodes.
+
+    Parameters
+    ----------
+    settings : FeatureSettings
+        What features to compute.
+    classes : Classes
+        What the labels mean.
+    **options
+        Of `FeatureBuilder`: backbone, cache, n_jobs, dask, progress.
+
+    Attributes
+    ----------
+    builder : FeatureBuilder
+        Makes graphs of images.
+    scaling : Scaling or None
+        Standardises their features; None before `learn`.
+    """
+
+    def __init__(self, settings: FeatureSettings, classes: Classes, **options: Unpack[BuilderOptions]) -> None:
+        self.builder = FeatureBuilder(settings, **options)
+        self.classes = classes
+        self.scaling: Scaling | None = None
+
+    @property
+    def n_labels(self) -> int:
+        """Number of classes, void ones apart."""
+        return len(self.classes.names)
+
+    def learn(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
+        """Learn words and scaling from training images.
+
+        Parameters
+        ----------
+        samples : sequence of LabelledImage
+            At least one.
+
+        Returns
+        -------
+        LabelledGraphs
+            Of these images.
+        """
+        if not samples:
+            raise ValueError("there is no image to learn from")
+        return self._labelled(samples, learn=True)
+
+    def describe(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
+        """The labelled graphs of other images.
+
+        Parameters
+        ----------
+        samples : sequence of LabelledImage
+            Of the same classes.
+
+        Returns
+        -------
+        LabelledGraphs
+            Computed in one pass over the images, or read from the cache.
+        """
+        return self._labelled(samples)
+
+    def graph(self, image: NDArray[np.uint8]) -> tuple[ImageGraph, Graph]:
+        """The graph of one image.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3)
+            The picture.
+
+        Returns
+        -------
+        image_graph : ImageGraph
+            The regions, to paint labels back.
+        graph : Graph
+            With standardised features, as a model takes it.
+        """
+        described = self.builder.transform(image)
+        return described, self._scaling().apply(described.graph)
+
+    def _labelled(self, samples: Sequence[LabelledImage], *, learn: bool = False) -> LabelledGraphs:
+        # One pass over the images, in which each graph and each label map is looked at once.
+        images = self.builder.open([image_source(sample) for sample in samples], learn=learn)
+        truth, seen, left = [], {}, MEMORY
+        learner = ScalingLearner() if learn else None
+        for n, (sample, image) in enumerate(zip(samples, images.first_pass(), strict=True)):
+            truth.append(RegionTruth.of(_label_counts(sample, image)))
+            graph = weighted(image)
+            if learner:
+                learner.see(graph)
+            left -= graph.nbytes
+            if left >= 0:
+                seen[n] = graph
+        self.builder.n_unkept += images.n_unkept
+        if learner:
+            self.scaling = learner.scaling()
+        return LabelledGraphs(samples, images, ScaledGraphs(images, self._scaling(), seen), truth)
+
+    def _scaling(self) -> Scaling:
+        if self.scaling is None:
+            raise ValueError("the features have not been learned yet: fit the Segmenter first")
+        return self.scaling
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write settings, classes, words and scaling: JSON and safetensors.
+
+        Parameters
+        ----------
+        folder : path
+            Made if need be.
+        """
+        save_model(folder, *self.state())
+
+    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """What a file needs to hold.
+
+        Returns
+        -------
+        document : dict
+            Settings, classes and the identity of a backbone, for JSON.
+        tensors : dict of str to Tensor
+            Words and scaling, by name.
+        """
+        own = self.builder.backbone if self.builder.settings.uses_cnn else None
+        document = {
+            "class": KIND,
+            "settings": self.builder.settings.to_dict(),
+            "classes": _classes_to_json(self.classes),
+            "backbone": None if own is None else portrait(own),
+        }
+        return document, self.tensors()
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What was learned.
+
+        Returns
+        -------
+        dict of str to Tensor
+            Words and scaling, by name.
+        """
+        arrays = {f"words.{name}": array for name, array in self.builder.state()[1].items()}
+        arrays |= {f"scaling.{name}": array for name, array in self._scaling().to_arrays().items()}
+        return {name: torch.from_numpy(array) for name, array in arrays.items()}
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], **options: Unpack[BuilderOptions]) -> Self:
+        """The describer that `save` wrote.
+
+        Parameters
+        ----------
+        folder : path
+            Where it is.
+        **options
+            Those of the constructor, including a custom backbone.
+
+        Returns
+        -------
+        Describer
+            Ready to describe.
+        """
+        document, tensors = load_model(folder)
+        with readable(folder):
+            return cls.from_state(document, tensors, folder, **options)
+
+    @classmethod
+    def from_state(
+        cls,
+        document: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        folder: str | os.PathLike[str],
+        **options: Unpack[BuilderOptions],
+    ) -> Self:
+        """The describer that `state` came from.
+
+        Parameters
+        ----------
+        document : dict
+            As `state` returns it.
+        tensors : mapping of str to Tensor
+            As `state` returns them.
+        folder : path
+            Where they were read from, for errors.
+        **options
+            As in `load`.
+
+        Returns
+        -------
+        Describer
+            Ready to describe.
+        """
+        if document.get("class") != KIND:
+            raise FileFormatError(f"{Path(folder)} contains a {document.get('class')!r}, not {KIND}")
+        _check_backbone(document, options.get("backbone"), Path(folder))
+        parts: dict[str, dict[str, NDArray[Any]]] = {"words": {}, "scaling": {}}
+        for key, tensor in tensors.items():
+            part, _, name = key.partition(".")
+            parts[part][name] = tensor.numpy()
+        describer = cls(FeatureSettings(**document["settings"]), _classes_from_json(document["classes"]))
+        describer.builder = FeatureBuilder.from_state(document["settings"], parts["words"], **options)
+        describer.scaling = Scaling(**parts["scaling"])
+        return describer
+
+
+def _label_counts(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]:
+    labels = check_label_map(sample.read_labels(), sample.name)
+    if labels.shape != image.shape:
+        sizes = f"{labels.shape[1]} × {labels.shape[0]}, but the image is {image.shape[1]} × {image.shape[0]}"
+        raise ValueError(f"the label map of {sample.name} is {sizes}")
+    return image.label_counts(labels)
+
+
+def _check_backbone(document: Mapping[str, Any], network: nn.Module | None, folder: Path) -> None:
+    settings = FeatureSettings(**document["settings"])
+    if "backbone" not in document or not settings.uses_cnn:  # files may be older than portraits
+        return
+    kept = document["backbone"]
+    if kept is None and network is not None:
+        raise ValueError(f"{folder} was trained with the backbone {settings.backbone!r}: leave out the option backbone")
+    if kept is not None and network is None:
+        name = kept["class"]
+        raise ValueError(f"{folder} was trained with a custom backbone, {name}: pass it as backbone")
+    if kept is not None and network is not None and not is_portrayed(network, kept):
+        raise ValueError(f"{folder} was trained with another backbone, {kept['class']}, than the one given")
+
+
+def _classes_to_json(classes: Classes) -> dict[str, Any]:
+    entries = [{"index": e.index, "name": e.name, "colour": e.colour} for e in classes.entries]
+    return {"entries": entries, "void": sorted(classes.void)}
+
+
+def _classes_from_json(document: dict[str, Any]) -> Classes:
+    entries = [
+        ClassEntry(e["index"], e["name"], None if e["colour"] is None else tuple(e["colour"]))
+        for e in document["entries"]
+    ]
+    return Classes(tuple(entries), frozenset(document["void"]))

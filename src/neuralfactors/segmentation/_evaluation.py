@@ -1,0 +1,73 @@
+"""How well a segmenter does on labelled images, pixel by pixel, and what its parts would do alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors.metrics import Scores
+from neuralfactors.segmentation._graph_prediction import each_on_all_cores
+from neuralfactors.segmentation._graphs import LabelledGraphs
+from neuralfactors.segmentation._segmenter import Segmenter
+
+PARTS = ("unary", "interaction", "joint")
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Scores of a segmenter on labelled images, by parts of its model.
+
+    Parameters
+    ----------
+    unary : Scores
+        Of every region by the unary factors alone.
+    interaction : Scores
+        Of the interaction factors alone.
+    joint : Scores
+        Of both together: those of the predictions.
+    labels : list of ndarray of shape (V,)
+        Predicted labels of the regions of every image.
+    mean_interaction : ndarray of shape (L, L)
+        Interaction scores, averaged over all edges; axis 0 is the upper region's label.
+    """
+
+    unary: Scores
+    interaction: Scores
+    joint: Scores
+    labels: list[NDArray[np.int64]]  # predicted, (V,) each
+    mean_interaction: NDArray[np.float64]  # (L, L) over all edges; axis 0 is the upper region's label
+
+    @property
+    def n_images(self) -> int:
+        """Number of images."""
+        return len(self.labels)
+
+
+def evaluate(segmenter: Segmenter, graphs: LabelledGraphs) -> Evaluation:
+    """Scores over all labelled pixels of described images.
+
+    Parameters
+    ----------
+    segmenter : Segmenter
+        Fitted.
+    graphs : LabelledGraphs
+        From its describer.
+
+    Returns
+    -------
+    Evaluation
+        By parts of the model. Each image goes through the networks once.
+    """
+    n_labels = segmenter.describer_.n_labels
+    counts = {part: np.zeros((n_labels, n_labels)) for part in PARTS}
+    interactions, n_edges, labels = np.zeros((n_labels, n_labels)), 0, []
+    for truth, found in zip(graphs.truth, each_on_all_cores(segmenter.explain_graph, graphs.X), strict=True):
+        for part, y_pred in found.by_part.items():
+            counts[part] += truth.confusion(y_pred, n_labels)
+        interactions += found.interaction_sum
+        n_edges += found.n_edges
+        labels.append(found.joint)
+    scores = {part: Scores(count) for part, count in counts.items()}
+    return Evaluation(**scores, labels=labels, mean_interaction=interactions / max(n_edges, 1))

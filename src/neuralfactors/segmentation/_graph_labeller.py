@@ -1,0 +1,177 @@
+"""What a fitted segmenter does with graphs that its describer has made, so that nobody describes an image twice."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from neuralfactors._core.graph import Graph
+from neuralfactors._core.potentials import Potentials
+from neuralfactors.datasets._classes import Classes
+from neuralfactors.estimators import StructuredEstimator
+from neuralfactors.inference import solve
+from neuralfactors.metrics import Scores
+from neuralfactors.segmentation._describer import Describer
+from neuralfactors.segmentation._graph_prediction import Prediction, as_arrays, each_on_all_cores
+from neuralfactors.segmentation._graphs import LabelledGraphs
+from neuralfactors.segmentation._segmenter_file import load_parts, save_parts
+from neuralfactors.vision._builder import BuilderOptions
+
+
+class GraphLabeller(BaseEstimator):
+    """Base of `Segmenter`: labels, scores and explanations of described graphs, and the model's files.
+
+    A subclass fills `describer_` and `stages_` in `fit`.
+    """
+
+    describer_: Describer
+    stages_: list[StructuredEstimator]
+
+    def _builder_options(self) -> BuilderOptions:
+        raise NotImplementedError
+
+    @property
+    def class_names(self) -> list[str]:
+        """Name of each label."""
+        check_is_fitted(self, "stages_")
+        return self.describer_.classes.names
+
+    def score_graphs(self, graphs: LabelledGraphs) -> Scores:
+        """Figures of `predict` over all labelled pixels of described images.
+
+        Parameters
+        ----------
+        graphs : LabelledGraphs
+            From `describer_`.
+
+        Returns
+        -------
+        Scores
+            Of all pixels together.
+        """
+        predicted = each_on_all_cores(self.label_graph, graphs.X)
+        counts = [t.confusion(y, len(self.class_names)) for t, y in zip(graphs.truth, predicted, strict=True)]
+        return Scores(np.sum(counts, axis=0))
+
+    def check_classes(self, classes: Classes, whose: str) -> None:
+        """Refuse classes other than those of the model.
+
+        Parameters
+        ----------
+        classes : Classes
+            Those of some data.
+        whose : str
+            What the error calls the data.
+        """
+        if classes.names != self.class_names:
+            raise ValueError(
+                f"{whose} has the classes {classes.names}, but the model was trained on {self.class_names}"
+            )
+
+    def label_graph(self, graph: Graph) -> NDArray[np.int64]:
+        """Labels of the nodes of a described graph.
+
+        Parameters
+        ----------
+        graph : Graph
+            From `describer_`.
+
+        Returns
+        -------
+        ndarray of shape (V,)
+            A label per region.
+        """
+        return self.stages_[-1].decode(self.potentials(graph))
+
+    def explain_graph(self, graph: Graph) -> Prediction:
+        """All that the model says of a described graph, from one pass of its networks.
+
+        Parameters
+        ----------
+        graph : Graph
+            From `describer_`.
+
+        Returns
+        -------
+        Prediction
+            Labels by parts of the model, and its mean interaction.
+        """
+        potentials = self.potentials(graph)
+        unary, interaction, edges = as_arrays(potentials)
+        alone = solve(np.zeros_like(unary), interaction, edges).labels
+        tables = interaction.sum(axis=0, dtype=np.float64)
+        return Prediction(unary.argmax(axis=1), alone, self.stages_[-1].decode(potentials), tables, len(edges))
+
+    def potentials(self, graph: Graph) -> Potentials:
+        """Scores of a described graph, before inference.
+
+        Parameters
+        ----------
+        graph : Graph
+            From `describer_`.
+
+        Returns
+        -------
+        Potentials
+            Scores of every label of every region, and of every pair of labels of neighbouring regions.
+        """
+        return self.stages_[-1].potentials([self._transform(graph)])[0]
+
+    def _transform(self, graph: Graph) -> Graph:
+        for stage in self.stages_[:-1]:
+            graph = stage.transform([graph])[0]
+        return graph
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write everything that prediction needs, in one step; no code, no pickle.
+
+        Parameters
+        ----------
+        path : path
+            The folder, made if need be.
+        """
+        check_is_fitted(self, "stages_")
+        save_parts(path, self.describer_, self.stages_)
+
+    def save_model(self, path: str | os.PathLike[str]) -> None:
+        """Write the estimators only; they go with the features that `describer_` saves elsewhere.
+
+        Parameters
+        ----------
+        path : path
+            The folder, made if need be.
+        """
+        check_is_fitted(self, "stages_")
+        save_parts(path, self.describer_, self.stages_, with_features=False)
+
+    @classmethod
+    def load(
+        cls, path: str | os.PathLike[str], *, features: str | os.PathLike[str] | None = None, **options: Any
+    ) -> Self:
+        """The segmenter that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+        features : path, default=None
+            Folder of words and scaling where that is not in `path`.
+        **options
+            Parameters such as `cache`, `n_jobs` and `backbone`. Those that the segmenter does not have go to its
+            estimator: modules and functions given to that, such as `unary` and `interaction`, are not in the file and
+            must be given again, as must a `backbone`.
+
+        Returns
+        -------
+        Segmenter
+            Fitted.
+        """
+        segmenter = cls(**{name: options.pop(name) for name in cls._get_param_names() if name in options})
+        segmenter.describer_, segmenter.stages_ = load_parts(path, features, segmenter._builder_options(), options)
+        segmenter.features = segmenter.describer_.builder.settings
+        return segmenter

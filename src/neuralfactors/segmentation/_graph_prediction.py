@@ -1,0 +1,65 @@
+"""What a model says of one graph; and predictions on all cores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from neuralfactors._core.potentials import Potentials
+from neuralfactors.learning._decode import node_scores
+from neuralfactors.vision._parallel import map_items
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Labels of a graph by parts of a model, and what its interaction factors say on the whole."""
+
+    unary: NDArray[np.int64]  # (V,) by the unary factors alone
+    interaction: NDArray[np.int64]  # (V,) by the interaction factors alone
+    joint: NDArray[np.int64]  # (V,) by both: the prediction
+    interaction_sum: NDArray[np.float64]  # (L, L) the sum of all interaction scores
+    n_edges: int
+
+    @property
+    def by_part(self) -> dict[str, NDArray[np.int64]]:
+        """The three labellings by the name of the part."""
+        return {"unary": self.unary, "interaction": self.interaction, "joint": self.joint}
+
+
+def as_arrays(potentials: Potentials) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
+    """Unary scores (V, L), interaction scores (E, L, L) and edges (E, 2), as `solve` takes them."""
+    return potentials.unary.cpu().numpy(), potentials.interaction.cpu().numpy(), potentials.edges.cpu().numpy()
+
+
+def region_proba(potentials: Potentials) -> NDArray[np.float32]:
+    """Confidence (V, L) in every label of every region: the softmax of its `node_scores`."""
+    scores = node_scores(potentials)
+    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
+
+
+def each_on_all_cores(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+    """Results of a function, in order, by as many threads as torch has; solvers run without the interpreter's lock.
+
+    Parameters
+    ----------
+    function : callable
+        From an item to a result. It is called from several threads.
+    items : sequence
+        All of them.
+
+    Returns
+    -------
+    iterator
+        The results, as soon as they and all before them are there.
+    """
+    n_jobs = torch.get_num_threads() if len(items) > 1 else 1
+    return map_items(function, items, total=len(items), n_jobs=n_jobs, threads=True)

@@ -1,0 +1,164 @@
+"""Labelled images as the graphs that estimators learn from: scaled features, regions weighed by area, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors._core.graph import Graph
+from neuralfactors.metrics import confusion_matrix
+from neuralfactors.segmentation._labelled_images import LabelledImage
+from neuralfactors.vision import ImageGraph
+from neuralfactors.vision._region_geometry import majority
+
+
+@dataclass(frozen=True, eq=False)
+class Scaling:
+    """Mean and standard deviation of every feature of the training graphs, by which all graphs are standardised."""
+
+    node_mean: NDArray[np.float32]
+    node_std: NDArray[np.float32]
+    edge_mean: NDArray[np.float32]
+    edge_std: NDArray[np.float32]
+
+    def apply(self, graph: Graph) -> Graph:
+        """`graph` with standardised features."""
+        nodes = (graph.node_features - self.node_mean) / self.node_std
+        edges = (graph.edge_features - self.edge_mean) / self.edge_std
+        return Graph.unchecked(nodes, graph.edges, edges, graph.node_weight)
+
+    def to_arrays(self) -> dict[str, NDArray[np.float32]]:
+        """The four arrays by name, for a file; ``Scaling(**arrays)`` is the way back."""
+        return dict(vars(self))
+
+
+class ScalingLearner:
+    """Learns the scaling from one graph after another."""
+
+    def __init__(self) -> None:
+        from sklearn.preprocessing import StandardScaler  # which those who only predict need not wait for
+
+        self._nodes, self._edges = StandardScaler(), StandardScaler()
+
+    def see(self, graph: Graph) -> None:
+        """Learn from `graph`."""
+        self._nodes.partial_fit(graph.node_features)
+        if graph.n_edges:
+            self._edges.partial_fit(graph.edge_features)
+
+    def scaling(self) -> Scaling:
+        """The scaling of what was seen; features of which nothing was stay as they are."""
+        return Scaling(*_mean_and_std(self._nodes), *_mean_and_std(self._edges))
+
+
+class ScaledGraphs(Sequence[Graph]):
+    """Graphs of images as estimators take them: standardised, and regions weigh what they cover.
+
+    Those of `seen`, by number, are kept; the others are made again whenever they are asked for.
+    """
+
+    def __init__(self, images: Sequence[ImageGraph], scaling: Scaling, seen: dict[int, Graph]) -> None:
+        self._images, self._scaling = images, scaling
+        self._kept = {n: scaling.apply(seen.pop(n)) for n in list(seen)}
+
+    def __len__(self) -> int:
+        return len(self._images)
+
+    def __getitem__(self, n: Any) -> Any:
+        if isinstance(n, slice):
+            return [self[i] for i in range(len(self))[n]]
+        n = range(len(self))[n]
+        return self._kept[n] if n in self._kept else self._scaling.apply(weighted(self._images[n]))
+
+
+@dataclass(frozen=True, eq=False)
+class RegionTruth:
+    """The labels of an image's pixels, counted by region: predictions of regions are judged by them, pixel by pixel."""
+
+    y: NDArray[np.int64]  # (V,) label of each region by majority; −1 is void
+    node: NDArray[np.int64]  # (K,) a region
+    label: NDArray[np.int64]  # (K,) a label that occurs in it
+    n_pixels: NDArray[np.int64]  # (K,) how often
+
+    @classmethod
+    def of(cls, counts: NDArray[np.int64]) -> RegionTruth:
+        """The truth by the `label_counts` of an image."""
+        labelled = counts[:, :-1]
+        node, label = np.nonzero(labelled)
+        return cls(majority(counts), node, label, labelled[node, label])
+
+    def confusion(self, y_pred: NDArray[np.int64], n_labels: int) -> NDArray[np.float64]:
+        """Number of pixels (L, L) of the true label of the row to which `y_pred` (V,) gives that of the column."""
+        return confusion_matrix(self.label, y_pred[self.node], n_labels, self.n_pixels)
+
+
+@dataclass(frozen=True, eq=False)
+class LabelledGraphs:
+    """Graphs X and labels Y of labelled images, with the images and their regions to paint labels back.
+
+    Parameters
+    ----------
+    samples : sequence of LabelledImage
+        The images.
+    images : sequence of ImageGraph
+        Their regions.
+    X : sequence of Graph
+        Standardised features; nodes weigh what their regions cover.
+    truth : sequence of RegionTruth
+        Labels of the pixels, counted by region.
+    """
+
+    samples: Sequence[LabelledImage]
+    images: Sequence[ImageGraph]
+    X: Sequence[Graph]
+    truth: Sequence[RegionTruth]
+
+    @cached_property
+    def Y(self) -> list[NDArray[np.int64]]:
+        """Labels (V,) of the nodes of each graph."""
+        return [truth.y for truth in self.truth]
+
+    def class_weight(self, n_labels: int, balance: float) -> NDArray[np.float64] | None:
+        """Weight of every class: its share of the labelled area to the power of −`balance`, 1 on average.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels, L.
+        balance : float
+            0: no weights; 1: all classes count the same.
+
+        Returns
+        -------
+        ndarray of shape (L,) or None
+            None for a `balance` of 0. A class that does not occur weighs 0.
+        """
+        if balance == 0:
+            return None
+        areas = np.zeros(n_labels)
+        for graph, y in zip(self.X, self.Y, strict=True):
+            weight = np.ones(len(y)) if graph.node_weight is None else graph.node_weight
+            areas += np.bincount(y[y >= 0], weight[y >= 0], minlength=n_labels)
+        weights = np.where(areas > 0, np.maximum(areas, 1e-12) ** -float(balance), 0.0)
+        return np.asarray(weights * (areas.sum() / max(float((weights * areas).sum()), 1e-12)))
+
+
+def _mean_and_std(scaler: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    if not hasattr(scaler, "mean_"):
+        return np.zeros(1, dtype=np.float32), np.ones(1, dtype=np.float32)
+    std = np.sqrt(scaler.var_)
+    std = np.where(std > 1e-6, std, 1.0)  # a feature that never varies stays at zero
+    return scaler.mean_.astype(np.float32), std.astype(np.float32)
+
+
+def weighted(image: ImageGraph) -> Graph:
+    """The graph of an image whose nodes weigh their areas, in mean areas: errors then cost by the pixel."""
+    areas = image.areas
+    graph = image.graph
+    weight = np.asarray(areas / areas.mean(), dtype=np.float32)
+    return Graph.unchecked(graph.node_features, graph.edges, graph.edge_features, weight)

@@ -1,0 +1,239 @@
+"""Labelled images from wherever they come: a folder, samples, or arrays in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors._common.files import file_digest
+from neuralfactors._common.labels import VOID
+from neuralfactors.datasets import ImageFolder, read_image
+from neuralfactors.datasets._classes import VOID_NAMES, ClassEntry, Classes
+from neuralfactors.datasets._folder import Sample
+from neuralfactors.learning._training_graphs import USUAL_VOID
+from neuralfactors.vision._regions import check_image
+from neuralfactors.vision._sources import ImageSource, KeyedSource, image_key
+
+
+class LabelledImage(Protocol):
+    """A picture with its label map; `datasets.Sample` is one.
+
+    It has a `name`, which errors and files use, and reads picture and labels when it is asked.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called in errors and files."""
+
+    def read_image(self) -> NDArray[np.uint8]:
+        """The picture.
+
+        Returns
+        -------
+        ndarray of shape (H, W, 3)
+            RGB, uint8.
+        """
+
+    def read_labels(self) -> NDArray[np.int64]:
+        """Label of each pixel.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            −1 is void.
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class ArraySample:
+    """A labelled image that is in memory.
+
+    Parameters
+    ----------
+    name : str
+        What errors call it.
+    image : uint8 array of shape (H, W, 3)
+        The picture.
+    labels : int array of shape (H, W)
+        Any integers, or bool; int64 afterwards. −1 is void.
+
+    Raises
+    ------
+    ValueError
+        If picture and labels are not of these types and of one size.
+    """
+
+    name: str
+    image: NDArray[np.uint8]
+    labels: NDArray[np.int64]
+
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "image", check_image(self.image))
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error}") from None
+        object.__setattr__(self, "labels", check_label_map(self.labels, self.name))
+        height, width = self.image.shape[:2]
+        if self.labels.shape != (height, width):
+            sizes = f"{self.labels.shape[1]} × {self.labels.shape[0]}, but the image is {width} × {height}"
+            raise ValueError(f"the label map of {self.name} is {sizes}")
+
+    def read_image(self) -> NDArray[np.uint8]:
+        """The picture.
+
+        Returns
+        -------
+        ndarray of shape (H, W, 3)
+            The one that was given.
+        """
+        return self.image
+
+    def read_labels(self) -> NDArray[np.int64]:
+        """Label of each pixel.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            int64; −1 is void.
+        """
+        return self.labels
+
+
+@dataclass(frozen=True)
+class Mirrored:
+    """A labelled image with left and right exchanged."""
+
+    sample: LabelledImage
+
+    @property
+    def name(self) -> str:
+        """What it is called in errors and files."""
+        return f"{self.sample.name} (mirrored)"
+
+    def read_image(self) -> NDArray[np.uint8]:
+        """The picture (H, W, 3)."""
+        return np.ascontiguousarray(self.sample.read_image()[:, ::-1])
+
+    def read_labels(self) -> NDArray[np.int64]:
+        """Label (H, W) of each pixel; −1 is void."""
+        return np.ascontiguousarray(self.sample.read_labels()[:, ::-1])
+
+
+def with_mirrored(samples: Sequence[LabelledImage]) -> list[LabelledImage]:
+    """The `samples`, each followed by its mirror image: twice as much to learn from."""
+    return [each for sample in samples for each in (sample, Mirrored(sample))]
+
+
+def image_source(sample: LabelledImage) -> ImageSource:
+    """What reads the picture of `sample`, and knows it by the digest of its file where it has one."""
+    if isinstance(sample, Mirrored):
+        return KeyedSource(sample.read_image, partial(_mirrored_digest, sample.sample))
+    if isinstance(sample, Sample):
+        return KeyedSource(sample.read_image, partial(file_digest, sample.image_path))
+    return sample.image if isinstance(sample, ArraySample) else sample.read_image
+
+
+def _mirrored_digest(sample: LabelledImage) -> str:
+    return f"mirrored {image_key(image_source(sample))}"
+
+
+Picture = NDArray[np.uint8] | str | os.PathLike[str] | LabelledImage
+Pair = tuple[NDArray[np.uint8], NDArray[np.integer[Any]]]
+Dataset = ImageFolder | Sequence[LabelledImage] | Sequence[Pair]
+Pictures = Dataset | Sequence[Picture]
+
+
+def to_samples(
+    dataset: Dataset, split: str, names: Sequence[str] | None = None
+) -> tuple[Sequence[LabelledImage], Classes]:
+    """The labelled images of a dataset, and their classes.
+
+    Parameters
+    ----------
+    dataset : ImageFolder, or sequence of samples or of (image, labels)
+        What `Segmenter.fit` takes.
+    split : str
+        Which part of an `ImageFolder`.
+    names : sequence of str, default=None
+        Names of the labels where nothing else names them; None: "0", "1", ...
+
+    Returns
+    -------
+    samples : sequence of LabelledImage
+        At least one.
+    classes : Classes
+        Those of the folder or of the samples, else by `names`.
+    """
+    if isinstance(dataset, ImageFolder):
+        return dataset[split], dataset.classes
+    if isinstance(dataset, (str, os.PathLike)):
+        raise ValueError(f"dataset must be an ImageFolder or a sequence, got a path: use ImageFolder({dataset!r})")
+    samples = [_to_sample(item, n) for n, item in enumerate(dataset)]
+    if not samples:
+        raise ValueError("the dataset contains no image")
+    classes = getattr(samples[0], "classes", None)
+    return samples, classes if isinstance(classes, Classes) else _name_labels(samples, names)
+
+
+def to_pictures(images: Pictures, split: str) -> Sequence[Picture]:
+    """The items of a sequence of pictures or of a dataset, each of which `read_picture` reads."""
+    if isinstance(images, ImageFolder):
+        return images[split]
+    if isinstance(images, (str, os.PathLike)):
+        raise ValueError(f"images must be a sequence of pictures, got the path {images!r}: put it into a list")
+    if isinstance(images, np.ndarray) and images.ndim < 4:
+        shape = images.shape
+        raise ValueError(f"images must be a sequence of pictures, got one of shape {shape}: put it into a list")
+    return [item[0] if isinstance(item, (tuple, list)) and len(item) == 2 else item for item in images]
+
+
+def read_picture(item: Picture) -> NDArray[np.uint8]:
+    """The picture (H, W, 3) of an array, of a file or of a sample."""
+    if isinstance(item, (str, os.PathLike)):
+        return read_image(Path(item))
+    return item if isinstance(item, np.ndarray) else item.read_image()
+
+
+def check_label_map(labels: object, name: str) -> NDArray[np.int64]:
+    """`labels` (H, W) of the image called `name` as int64; refused unless they are integers, or bool, from −1 on."""
+    array = np.asarray(labels)
+    if array.dtype.kind not in "biu" or array.ndim != 2:
+        got = f"{array.dtype} of shape {array.shape}"
+        raise ValueError(f"the labels of {name} must be integers of shape (H, W), −1 for void, got {got}")
+    array = array.astype(np.int64, copy=False)
+    if array.min(initial=VOID) < VOID:
+        raise ValueError(f"the labels of {name} must be 0, 1, ..., or −1 for void, got {array.min()}")
+    return array
+
+
+def _to_sample(item: object, n: int) -> LabelledImage:
+    if isinstance(item, (tuple, list)) and len(item) == 2:
+        return ArraySample(f"image {n}", *item)
+    if not hasattr(item, "read_labels"):
+        got = f"{len(item)} items" if isinstance(item, (tuple, list)) else type(item).__name__
+        raise ValueError(f"item {n} of the dataset must be a pair (image, labels) or a sample, got {got}")
+    return cast(LabelledImage, item)
+
+
+def _name_labels(samples: Sequence[LabelledImage], given: Sequence[str] | None) -> Classes:
+    # The classes of labels that nothing describes but, perhaps, the names that are `given`.
+    names = [] if given is None else [str(name) for name in given]
+    void = [name for name in names if name.lower() in VOID_NAMES]
+    if void:
+        raise ValueError(f"classes must not name {void[0]!r}: void pixels are −1, not a label")
+    highest = [int(check_label_map(sample.read_labels(), sample.name).max(initial=VOID)) for sample in samples]
+    top, where = max(highest), samples[int(np.argmax(highest))].name
+    if names and top >= len(names):
+        raise ValueError(f"classes names {len(names)} labels, but there is a label {top} in {where}; void is −1")
+    if not names and top == USUAL_VOID:
+        raise ValueError(f"there is a label 255 in {where}: make it −1 if it means void, else name the classes")
+    if not names and top == VOID:
+        raise ValueError("every pixel of every image is void (−1): there is no label to learn")
+    return Classes(tuple(ClassEntry(k, name) for k, name in enumerate(names or map(str, range(top + 1)))))

@@ -1,0 +1,346 @@
+"""Segmenter: a folder of labelled pictures in; label maps, confidences and explanations of new pictures out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from neuralfactors._common.seeds import RandomState
+from neuralfactors._core.graph import Graph
+from neuralfactors.datasets import ImageFolder
+from neuralfactors.datasets._classes import Classes
+from neuralfactors.estimators import StructuredEstimator
+from neuralfactors.segmentation._defaults import default_balance
+from neuralfactors.segmentation._describer import Describer
+from neuralfactors.segmentation._explanation import Explanation
+from neuralfactors.segmentation._graph_labeller import GraphLabeller
+from neuralfactors.segmentation._graph_prediction import each_on_all_cores, region_proba
+from neuralfactors.segmentation._graphs import LabelledGraphs
+from neuralfactors.segmentation._labelled_images import (
+    Dataset,
+    Picture,
+    Pictures,
+    read_picture,
+    to_pictures,
+    to_samples,
+    with_mirrored,
+)
+from neuralfactors.segmentation._stages import fit_stages, new_stages
+from neuralfactors.vision import FeatureSettings, ImageGraph
+from neuralfactors.vision._builder import BuilderOptions
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+
+class Segmenter(GraphLabeller):
+    """Image segmentation with context: regions of an image labelled jointly by neural factors.
+
+    Parameters
+    ----------
+    features : "bow", "cnn", "bow+cnn" or FeatureSettings, default="bow"
+        What describes a region: bags of words, a network's feature maps (needs the extra ``cnn``), or both.
+    estimator : estimator or Pipeline, default=None
+        What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
+        training. None: a `StructuralSVM` with neural factors, trained as a whole, with the numbers that
+        `neuralfactors.segmentation.default_parameters` has for so many images. Its `n_labels`, `verbose` and, unless
+        that is None here, `random_state` are replaced by those of the segmenter.
+    balance : float, default=None
+        How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN features.
+    mirror : bool, default=False
+        Whether to learn from the mirror images too, where left and right mean nothing.
+    classes : sequence of str, default=None
+        Names of the labels where images come as arrays; None: "0", "1", ...
+    cache : path, default=None
+        Folder that keeps features, so that the next `fit` on the same images is instant; None: nothing is kept.
+    n_jobs : int, default=1
+        Cores that compute features; −1 is all of them.
+    dask : str, default=None
+        Address of a Dask scheduler that computes them instead.
+    backbone : torch module, default=None
+        A custom network for CNN features; see `FeatureBuilder`.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of training and, unless `features` are FeatureSettings with their own, of words. None: the estimator keeps
+        its own, and that of words is 0.
+    verbose : int, default=0
+        1 shows progress bars.
+
+    Attributes
+    ----------
+    describer_ : Describer
+        Words, scaling and classes.
+    stages_ : list of estimators
+        The fitted estimator, after those that transform its input.
+
+    Examples
+    --------
+    >>> from neuralfactors import StructuralSVM
+    >>> from neuralfactors.datasets import SCENE_CLASSES, make_scenes
+    >>> scenes = make_scenes(4, shape=(48, 64))
+    >>> model = StructuralSVM((8,), (8,), max_iter=2)
+    >>> segmenter = Segmenter(FeatureSettings(n_regions=30), estimator=model, classes=SCENE_CLASSES).fit(scenes)
+    >>> images = [image for image, _ in scenes]
+    >>> [labels.shape for labels in segmenter.predict(images[:2])]
+    [(48, 64), (48, 64)]
+    >>> bool(segmenter.confidence(images[0]).max() <= 1)
+    True
+    """
+
+    def __init__(
+        self,
+        features: str | FeatureSettings = "bow",
+        *,
+        estimator: StructuredEstimator | Pipeline | None = None,
+        balance: float | None = None,
+        mirror: bool = False,
+        classes: Sequence[str] | None = None,
+        cache: str | os.PathLike[str] | None = None,
+        n_jobs: int = 1,
+        dask: str | None = None,
+        backbone: Any = None,
+        random_state: RandomState = 0,
+        verbose: int = 0,
+    ) -> None:
+        self.features = features
+        self.estimator = estimator
+        self.balance = balance
+        self.mirror = mirror
+        self.classes = classes
+        self.cache = cache
+        self.n_jobs = n_jobs
+        self.dask = dask
+        self.backbone = backbone
+        self.random_state = random_state
+        self.verbose = verbose
+
+    def fit(self, dataset: Dataset, *, split: str = "train", validation: Dataset | str | None = None) -> Self:
+        """Learn from labelled images.
+
+        Parameters
+        ----------
+        dataset : ImageFolder, or sequence of samples or of (image, labels)
+            Images are uint8 (H, W, 3), labels integers of any type (H, W) with −1 for void.
+        split : str, default="train"
+            Which part of an `ImageFolder` to learn from.
+        validation : str or dataset, default=None
+            Split of the `ImageFolder`, or images, whose accuracy after every epoch goes into the history.
+
+        Returns
+        -------
+        self
+            The fitted segmenter.
+        """
+        if isinstance(validation, str) and not isinstance(dataset, ImageFolder):
+            raise ValueError(
+                f"validation={validation!r} names a split, but only an ImageFolder has splits: pass images"
+            )
+        samples, classes = to_samples(dataset, split, self.classes)
+        describer = self.describer(classes)
+        train = describer.learn(with_mirrored(samples) if self.mirror else samples)
+        held = None
+        if validation is not None:
+            source = dataset if isinstance(validation, str) else validation
+            name = validation if isinstance(validation, str) else split
+            held = describer.describe(to_samples(source, name, self.classes)[0])
+        return self.fit_graphs(describer, train, held)
+
+    def fit_graphs(self, describer: Describer, train: LabelledGraphs, validation: LabelledGraphs | None = None) -> Self:
+        """Learn from images that have been described already, so that several models share that work.
+
+        Parameters
+        ----------
+        describer : Describer
+            What has described them.
+        train : LabelledGraphs
+            What to learn from.
+        validation : LabelledGraphs, default=None
+            What to judge by after every epoch.
+
+        Returns
+        -------
+        self
+            The fitted segmenter.
+        """
+        self.describer_ = describer
+        balance = default_balance(describer.builder.settings.features) if self.balance is None else self.balance
+        weight = train.class_weight(describer.n_labels, balance)
+        self.stages_ = fit_stages(self._new_stages(describer, weight, len(train.X)), train, validation)
+        return self
+
+    def describer(self, classes: Classes) -> Describer:
+        """The describer, not yet fitted, that turns images into graphs.
+
+        Parameters
+        ----------
+        classes : Classes
+            What the labels mean.
+
+        Returns
+        -------
+        Describer
+            With the options of this segmenter.
+        """
+        settings = self.features
+        if isinstance(settings, str):
+            seed = 0 if self.random_state is None else self.random_state
+            settings = FeatureSettings(features=settings, random_state=seed)
+        return Describer(settings, classes, **self._builder_options())
+
+    def _builder_options(self) -> BuilderOptions:
+        return {
+            "backbone": self.backbone,
+            "cache": self.cache,
+            "n_jobs": self.n_jobs,
+            "dask": self.dask,
+            "progress": bool(self.verbose),
+        }
+
+    def predict(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.int64]]:
+        """Label maps of images, on all cores.
+
+        Parameters
+        ----------
+        images : sequence of pictures, or anything that `fit` takes
+            A picture is a uint8 array (H, W, 3) or the path of a file; labels that come with pictures are not looked
+            at.
+        split : str, default="test"
+            Which part of an `ImageFolder` to label.
+
+        Returns
+        -------
+        list of ndarray of shape (H, W)
+            A map per image, of its size; labels number `class_names`.
+
+        See Also
+        --------
+        predict_one : The same of a single image.
+        """
+        return list(each_on_all_cores(self.predict_one, to_pictures(images, split)))
+
+    def predict_one(self, image: Picture) -> NDArray[np.int64]:
+        """Label map of one image.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or path
+            The picture, or its file.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            Labels, which number `class_names`.
+        """
+        described, graph = self._describe(image)
+        return described.paint(self.label_graph(graph))
+
+    def predict_proba(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.float32]]:
+        """Probability-like confidence in every label of every pixel.
+
+        It is the softmax of what `decision_function` of the estimator says of the regions. For a model without
+        interactions, these are its probabilities; else they are not calibrated.
+
+        Parameters
+        ----------
+        images : sequence of pictures, or anything that `fit` takes
+            As in `predict`.
+        split : str, default="test"
+            Which part of an `ImageFolder` to look at.
+
+        Returns
+        -------
+        list of ndarray of shape (H, W, L)
+            An array per image, whose entries for a pixel sum to 1.
+        """
+        return list(each_on_all_cores(self._proba_of, to_pictures(images, split)))
+
+    def confidence(self, image: Picture) -> NDArray[np.float32]:
+        """Confidence in the predicted label of every pixel of one image; see `predict_proba`.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or path
+            The picture, or its file.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            From 0 to 1.
+        """
+        return self.predict_with_confidence(image)[1]
+
+    def predict_with_confidence(self, image: Picture) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """What `predict_one` and `confidence` say of an image, which is described once for both.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or path
+            The picture, or its file.
+
+        Returns
+        -------
+        labels, confidence : ndarray of shape (H, W)
+            Labels, and from 0 to 1 how sure they are.
+        """
+        described, graph = self._describe(image)
+        potentials = self.potentials(graph)
+        labels = self.stages_[-1].decode(potentials)
+        sure = region_proba(potentials)[np.arange(len(labels)), labels]
+        return described.paint(labels), described.paint(sure)
+
+    def score(self, dataset: Dataset, *, split: str = "test") -> float:
+        """Share of the labelled pixels that `predict` labels right, so that scikit-learn can search over segmenters.
+
+        Parameters
+        ----------
+        dataset : ImageFolder, or sequence of samples or of (image, labels)
+            As in `fit`, of the same classes.
+        split : str, default="test"
+            Which part of an `ImageFolder` to score; `neuralfactors.segmentation.evaluate` tells more.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
+        samples, classes = to_samples(dataset, split, self.class_names)
+        self.check_classes(classes, "the dataset")
+        return self.score_graphs(self.describer_.describe(samples)).pixel_accuracy
+
+    def explain(self, image: Picture) -> Explanation:
+        """Label maps by the unary factors alone, by the interaction factors alone, and by both.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or path
+            The picture, or its file.
+
+        Returns
+        -------
+        Explanation
+            The three maps; `picture` shows them side by side.
+        """
+        picture = read_picture(image)
+        described, graph = self._describe(picture)
+        found = self.explain_graph(graph)
+        maps = {part: described.paint(labels) for part, labels in found.by_part.items()}
+        return Explanation(**maps, image=picture, palette=self.describer_.classes.palette)
+
+    def _proba_of(self, image: Picture) -> NDArray[np.float32]:
+        described, graph = self._describe(image)
+        return described.paint(region_proba(self.potentials(graph)))
+
+    def _describe(self, image: Picture) -> tuple[ImageGraph, Graph]:
+        check_is_fitted(self, "stages_")
+        return self.describer_.graph(read_picture(image))
+
+    def _new_stages(
+        self, describer: Describer, class_weight: NDArray[np.float64] | None, n_images: int
+    ) -> list[StructuredEstimator]:
+        common = {"n_labels": describer.n_labels, "verbose": self.verbose, "random_state": self.random_state}
+        cnn = describer.builder.settings.uses_cnn
+        return new_stages(self.estimator, n_images, {**common, "class_weight": class_weight}, cnn=cnn)

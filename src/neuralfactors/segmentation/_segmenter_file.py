@@ -1,0 +1,77 @@
+"""A segmenter on disk: features and estimators in one file, so that they are replaced in one step.
+
+Of several files, a kill could leave the new one of one part beside the old one of another.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from torch import Tensor
+
+from neuralfactors._common.files import FileFormatError
+from neuralfactors._common.persistence import load_model, readable, save_model, tensors_digest
+from neuralfactors.estimators import StructuredEstimator
+from neuralfactors.segmentation._describer import Describer
+from neuralfactors.vision._builder import BuilderOptions
+
+State = tuple[dict[str, Any], dict[str, Tensor]]  # a document for JSON, and tensors by name
+StrPath = str | os.PathLike[str]
+
+KIND = "Segmenter"  # what its file calls itself
+FEATURES, STAGES = "features", ("first", "model")  # the parts of the file; bifurcated training has both stages
+LEARNT = "features_sha256"  # the digest of words and scaling, which may be in another folder
+
+
+def save_parts(
+    path: StrPath, describer: Describer, stages: list[StructuredEstimator], *, with_features: bool = True
+) -> None:
+    """Write estimators and, unless they are kept elsewhere, the features into the folder `path`."""
+    parts: dict[str, State] = {FEATURES: describer.state()} if with_features else {}
+    parts |= {name: stage.state() for name, stage in zip(STAGES[-len(stages) :], stages, strict=True)}
+    documents = {part: document for part, (document, _) in parts.items()}
+    tensors = {f"{part}.{name}": value for part, (_, own) in parts.items() for name, value in own.items()}
+    save_model(path, {"class": KIND, LEARNT: tensors_digest(describer.tensors()), "parts": documents}, tensors)
+
+
+def load_parts(
+    path: StrPath, features: StrPath | None, describing: BuilderOptions, options: dict[str, Any]
+) -> tuple[Describer, list[StructuredEstimator]]:
+    """What `save_parts` wrote into `path`; the folder `features` is needed where it wrote none.
+
+    `describing` are those of the `Describer`. Of `options`, each goes to the estimators whose part of the file lacks
+    it; one that none lacks replaces what the file holds for the last.
+    """
+    document, tensors = load_model(path)
+    if document.get("class") != KIND:
+        raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a {KIND}")
+    with readable(path):
+        return _load_parts(document, tensors, path, features, describing, options)
+
+
+def _load_parts(
+    document: dict[str, Any], tensors: dict[str, Tensor], path: StrPath, features: StrPath | None,
+    describing: BuilderOptions, options: dict[str, Any],
+) -> tuple[Describer, list[StructuredEstimator]]:  # fmt: skip
+    known = document["parts"]
+    parts: dict[str, State] = {part: (known[part], {}) for part in (FEATURES, *STAGES) if part in known}
+    for key, value in tensors.items():
+        part, _, name = key.partition(".")
+        parts[part][1][name] = value
+    if features is not None:
+        describer = Describer.load(features, **describing)
+    elif FEATURES in parts:
+        describer = Describer.from_state(*parts[FEATURES], path, **describing)
+    else:
+        raise ValueError(f"{path} contains no features: pass the folder that does as features")
+    if tensors_digest(describer.tensors()) != document[LEARNT]:
+        raise FileFormatError(f"{features or path} contains other features than those that {path} was trained with")
+    return describer, _load_stages([parts[part] for part in STAGES if part in parts], path, options)
+
+
+def _load_stages(states: list[State], path: StrPath, options: dict[str, Any]) -> list[StructuredEstimator]:
+    lacking = [set(document["omitted"]) for document, _ in states]
+    lacking[-1] |= options.keys() - set().union(*lacking)
+    chosen = [{name: value for name, value in options.items() if name in names} for names in lacking]
+    return [StructuredEstimator.from_state(*state, path, **given) for state, given in zip(states, chosen, strict=True)]

@@ -1,0 +1,87 @@
+"""The estimators of a segmenter: one that labels graphs, after another that transforms them in bifurcated training."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
+
+from neuralfactors.estimators import StructuralSVM, StructuredEstimator
+from neuralfactors.segmentation._defaults import WITH_CNN, default_parameters
+from neuralfactors.segmentation._graphs import LabelledGraphs
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
+
+
+def new_stages(
+    estimator: StructuredEstimator | Pipeline | None, n_images: int, common: Mapping[str, Any], *, cnn: bool
+) -> list[StructuredEstimator]:
+    """Unfitted estimators, in the order in which they are trained.
+
+    Parameters
+    ----------
+    estimator : estimator, Pipeline or None
+        As in `Segmenter`; it is copied. None: a `StructuralSVM` with the defaults for so many images.
+    n_images : int
+        Number of training images.
+    common : mapping of str to object
+        Parameters that every stage takes over if it has them: none that is None here, and no `class_weight` where the
+        stage has its own.
+    cnn : bool
+        Whether CNN features describe the regions.
+
+    Returns
+    -------
+    list of StructuredEstimator
+        One, or two: the first transforms what the second learns from.
+    """
+    if estimator is None:
+        model = StructuralSVM().set_params(**default_parameters(n_images, WITH_CNN if cnn else {}, cnn=cnn))
+    else:
+        model = clone(estimator)
+    stages = [step for _, step in getattr(model, "steps", [("model", model)])]  # those of a Pipeline
+    if len(stages) > 2 or not all(isinstance(stage, StructuredEstimator) for stage in stages):
+        raise ValueError(
+            f"estimator must be one of the estimators of neuralfactors, or a Pipeline of two of them, got {model!r}"
+        )
+    for stage in stages:
+        _share(stage, common)
+    return stages
+
+
+def fit_stages(
+    stages: list[StructuredEstimator], train: LabelledGraphs, validation: LabelledGraphs | None
+) -> list[StructuredEstimator]:
+    """The stages after each has learnt from what the one before makes of the graphs.
+
+    Parameters
+    ----------
+    stages : list of StructuredEstimator
+        See `new_stages`.
+    train : LabelledGraphs
+        What they learn from.
+    validation : LabelledGraphs or None
+        What a stage with a trainer is judged by after every epoch.
+
+    Returns
+    -------
+    list of StructuredEstimator
+        The same, fitted.
+    """
+    X, held = train.X, None if validation is None else validation.X
+    for number, stage in enumerate(stages):
+        judged = validation is not None and "trainer" in stage.get_params()
+        stage.fit(X, train.Y, **({"validation": (held, validation.Y)} if judged and validation is not None else {}))
+        if number + 1 < len(stages):
+            X, held = stage.transform(X), None if held is None else stage.transform(held)
+    return stages
+
+
+def _share(stage: StructuredEstimator, common: Mapping[str, Any]) -> None:
+    known = stage.get_params()
+    given = {name: value for name, value in common.items() if name in known and value is not None}
+    if known.get("class_weight") is not None:
+        given.pop("class_weight", None)
+    stage.set_params(**given)

@@ -1,0 +1,142 @@
+"""Features of regions from a convolutional network: its feature maps averaged over a region and its surroundings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from torch import nn
+from torch.nn.functional import interpolate
+
+from neuralfactors.vision._backbones import evaluating
+from neuralfactors.vision._region_geometry import region_areas
+
+Maps = list[NDArray[np.float32]]  # each (h, w, C), finest first
+
+
+TINY = 1e-12
+SIDE = 512  # of the square that has as many pixels as a network sees of an image whose scale is left open
+
+
+def feature_maps(
+    network: nn.Module, image: NDArray[np.uint8], scale: float = 0.0, n_maps: int = 3, *, mirror: bool = False
+) -> Maps:
+    """The coarsest feature maps of an image.
+
+    Parameters
+    ----------
+    network : nn.Module
+        From images (1, 3, H, W), 0 to 1, to a list of maps, finest first. In training mode it is used as if it were
+        not.
+    image : uint8 array of shape (H, W, 3)
+        The picture.
+    scale : float, default=0.0
+        How much it is enlarged for the network; 0: to 512² pixels.
+    n_maps : int, default=3
+        How many maps, coarsest first.
+    mirror : bool, default=False
+        Whether they are the means of the maps of the image and of those of its mirror image, turned back.
+
+    Returns
+    -------
+    list of ndarray of shape (h, w, C)
+        Each of its own size.
+    """
+    pixels = torch.from_numpy(np.array(image.transpose(2, 0, 1), dtype=np.float32) / 255)[None]
+    scale = scale or SIDE / (image.shape[0] * image.shape[1]) ** 0.5
+    size = [max(1, round(n * scale)) for n in image.shape[:2]]
+    device = next((parameter.device for parameter in network.parameters()), pixels.device)
+    with torch.inference_mode(), evaluating(network):
+        if size != list(image.shape[:2]):
+            pixels = interpolate(pixels, size=size, mode="bilinear", align_corners=False, antialias=scale < 1)
+        maps = list(network(pixels.to(device)))[-n_maps:]
+        if mirror:
+            turned = list(network(pixels.flip(-1).to(device)))[-n_maps:]
+            maps = [(one + two.flip(-1)) / 2 for one, two in zip(maps, turned, strict=True)]
+    return [np.ascontiguousarray(m[0].permute(1, 2, 0).cpu().numpy()) for m in maps]
+
+
+def region_means(maps: Maps, regions: NDArray[np.int32]) -> list[NDArray[np.float32]]:
+    """Means (V, C) of each map over each region, interpolated bilinearly to the pixels of `regions` (H, W)."""
+    return [_mean_operator(regions, m.shape[0], m.shape[1]) @ _rows(m) for m in maps]
+
+
+def likeness(means: Sequence[NDArray[np.float32]], edges: NDArray[np.int64]) -> NDArray[np.float32]:
+    """How alike the two ends of every edge are, (E, 2 · len(means)): two numbers for each of `means` (V, C).
+
+    They are the cosine, and the distance in sums of both lengths: 0 for the same, 1 for opposite ones.
+    """
+    columns = []
+    for mean in means:
+        one, other = mean[edges[:, 0]], mean[edges[:, 1]]
+        lengths = [np.linalg.norm(rows, axis=1) for rows in (one, other, one - other)]
+        cosine = np.einsum("ec,ec->e", one, other) / np.maximum(lengths[0] * lengths[1], TINY)
+        columns += [cosine, lengths[2] / np.maximum(lengths[0] + lengths[1], TINY)]
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def window_means(
+    feature_map: NDArray[np.float32], centres: NDArray[np.number], sides: Sequence[float], shape: tuple[int, int]
+) -> NDArray[np.float32]:
+    """Means (V, len(sides) · C) of one map over squares around `centres` (V, 2), which lie in an image of `shape`.
+
+    Parameters
+    ----------
+    feature_map : array of shape (h, w, C)
+    centres : array of shape (V, 2)
+        Row and column, in pixels.
+    sides : sequence of float
+        Sides of the squares, in pixels. A square is cut at the image's edges, and holds one cell of the map at least.
+    shape : (int, int)
+        Height and width of the image.
+    """
+    height, width, n_channels = feature_map.shape
+    sums = np.zeros((height + 1, width + 1, n_channels))
+    sums[1:, 1:] = feature_map.astype(np.float64).cumsum(axis=0).cumsum(axis=1)
+    means = []
+    for side in sides:
+        (top, bottom), (left, right) = (
+            _window(centres[:, axis] * cells / size, side * cells / size, cells)
+            for axis, (cells, size) in enumerate(zip((height, width), shape, strict=True))
+        )
+        total = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
+        means.append(total / ((bottom - top) * (right - left))[:, None])
+    return np.concatenate(means, axis=1).astype(np.float32)
+
+
+def _window(centres: NDArray[np.float64], side: float, n_cells: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    # First cell, and the one after the last, of the intervals of length `side` around `centres`, both in cells.
+    first = np.clip(np.rint(centres - side / 2), 0, n_cells - 1).astype(np.intp)
+    last = np.clip(np.rint(centres + side / 2), 0, n_cells).astype(np.intp)
+    return first, np.maximum(last, first + 1)
+
+
+def _rows(feature_map: NDArray[np.float32]) -> NDArray[np.float32]:
+    return feature_map.reshape(-1, feature_map.shape[2])
+
+
+def _mean_operator(regions: NDArray[np.int32], height: int, width: int) -> csr_array:
+    # The matrix (V, height · width) that takes a map's cells to the regions' means of the map interpolated bilinearly.
+    near_row, far_row, down = _interpolation(regions.shape[0], height)
+    near_column, far_column, right = _interpolation(regions.shape[1], width)
+    corners = [
+        (near_row[:, None] * width + near_column, (1 - down)[:, None] * (1 - right)),
+        (near_row[:, None] * width + far_column, (1 - down)[:, None] * right),
+        (far_row[:, None] * width + near_column, down[:, None] * (1 - right)),
+        (far_row[:, None] * width + far_column, down[:, None] * right),
+    ]
+    areas = region_areas(regions)
+    share = (1 / areas)[regions]
+    weights = np.concatenate([(weight * share).ravel() for _, weight in corners]).astype(np.float32)
+    cells = np.concatenate([cell.ravel() for cell, _ in corners])
+    return csr_array((weights, (np.tile(regions.ravel(), 4), cells)), shape=(len(areas), height * width))
+
+
+def _interpolation(n_pixels: int, n_cells: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+    # For each pixel the two cells between whose middles it lies, and the weight of the second.
+    position = np.clip((np.arange(n_pixels) + 0.5) * n_cells / n_pixels - 0.5, 0, n_cells - 1)
+    near = position.astype(np.intp)
+    return near, np.minimum(near + 1, n_cells - 1), position - near

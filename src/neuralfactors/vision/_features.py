@@ -1,0 +1,149 @@
+"""The steps from an image to its graph: regions, words, CNN features, edges. What is learned is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image as PILImage
+from torch import nn
+
+from neuralfactors._core.graph import Graph
+from neuralfactors.vision._backbones import load_backbone
+from neuralfactors.vision._blas import one_blas_thread
+from neuralfactors.vision._cnn import feature_maps, likeness, region_means, window_means
+from neuralfactors.vision._descriptors import dense_daisy, hsv_cone
+from neuralfactors.vision._image_graph import ImageGraph
+from neuralfactors.vision._region_geometry import edge_geometry, region_centres, region_edges, region_medians
+from neuralfactors.vision._regions import check_image, find_regions
+from neuralfactors.vision._settings import FeatureSettings
+from neuralfactors.vision._words import region_cells, word_histograms
+
+VERSION = 4  # of what these functions compute: raise it when a result changes, so that caches are filled anew
+WORD_KINDS = ("gradient", "colour")
+# Words are learned on every 4th cell of the DAISY lattice and every 8th pixel, each way.
+SAMPLE_CELLS, SAMPLE_PIXELS = 4, 8
+
+Words = Mapping[str, NDArray[np.float32]]  # "node_gradient", "node_colour", "edge_gradient", "edge_colour", each (K, D)
+
+
+@dataclass(frozen=True, eq=False)
+class Draft:
+    """What is known of an image before there are words: the costly part of learning them serves to apply them, too."""
+
+    image: NDArray[np.uint8]  # (h, w, 3), reduced where it exceeds `max_side`
+    shape: tuple[int, int]  # (H, W) of the image itself
+    lattice: NDArray[np.float32]  # (⌈h/stride⌉, ⌈w/stride⌉, D), its DAISY descriptors
+
+    @property
+    def nbytes(self) -> int:
+        """Memory that it takes."""
+        return self.image.nbytes + self.lattice.nbytes
+
+
+def draft(image: NDArray[np.uint8], settings: FeatureSettings) -> Draft:
+    """The draft of `image`."""
+    image = check_image(image)
+    reduced = reduce_to(image, settings.max_side)
+    with one_blas_thread:  # a product as small as the luminance is not worth waking others for
+        lattice = dense_daisy(reduced, stride=settings.stride, radius=settings.radius)
+    return Draft(reduced, (image.shape[0], image.shape[1]), lattice)
+
+
+def sample_descriptors(draft: Draft) -> dict[str, NDArray[np.float32]]:
+    """Descriptors of each kind, (N, D), at a regular lattice of points, to learn words from."""
+    half = SAMPLE_CELLS // 2 if min(draft.lattice.shape[:2]) > SAMPLE_CELLS else 0
+    gradient = draft.lattice[half::SAMPLE_CELLS, half::SAMPLE_CELLS]
+    colour = hsv_cone(np.ascontiguousarray(draft.image[::SAMPLE_PIXELS, ::SAMPLE_PIXELS]))
+    return {"gradient": gradient.reshape(-1, gradient.shape[2]), "colour": colour.reshape(-1, 3)}
+
+
+def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.Module | None = None) -> ImageGraph:
+    """The graph of an image: one node a region, one edge for two regions that touch.
+
+    Parameters
+    ----------
+    draft : Draft
+        What is known of the image already.
+    settings : FeatureSettings
+        What features to compute.
+    words : dict of str to ndarray
+        As `FeatureBuilder.fit` learns them.
+    network : nn.Module, default=None
+        Takes the place of the one that the settings name.
+
+    Returns
+    -------
+    ImageGraph
+        Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
+        averaged over it, and its position. Edge features are the words at both ends (2 · (10 + 5) by default), distance
+        and angle, and where there is a network, how alike its maps are at both ends.
+    """
+    image = draft.image
+    regions = find_regions(image, settings.n_regions, compactness=settings.compactness, min_area=settings.min_area)
+    edges = region_edges(regions)
+    centres = region_medians(regions).astype(np.float64) if settings.position else region_centres(regions)
+    bags = _bags(draft, regions, settings, words)
+    nodes = [bags["node"]] if settings.uses_words else []
+    ends = [
+        bags["edge"][edges[:, 0]],
+        bags["edge"][edges[:, 1]],
+        edge_geometry(edges, centres, region_spacing(regions)),
+    ]
+    if settings.uses_cnn:
+        means, around = _cnn_columns(image, regions, centres, settings, network or load_backbone(settings.backbone))
+        nodes += [*means, *around]
+        ends.append(likeness(means, edges))
+    if settings.position:
+        nodes.append((centres / regions.shape).astype(np.float32))
+    return ImageGraph(Graph(np.concatenate(nodes, axis=1), edges, np.concatenate(ends, axis=1)), regions, draft.shape)
+
+
+def reduce_to(image: NDArray[np.uint8], max_side: int) -> NDArray[np.uint8]:
+    """`image`, made smaller by averaging where its longer side exceeds `max_side` pixels."""
+    longest = max(image.shape[:2])
+    if longest <= max_side:
+        return image
+    height, width = (max(1, round(n * max_side / longest)) for n in image.shape[:2])
+    return np.asarray(PILImage.fromarray(image).resize((width, height), PILImage.Resampling.BOX))
+
+
+def region_spacing(regions: NDArray[np.int32]) -> float:
+    """Side of a square of the mean area of `regions`: about the distance of neighbouring centres."""
+    return float((regions.size / (int(regions.max()) + 1)) ** 0.5)
+
+
+def _bags(
+    draft: Draft, regions: NDArray[np.int32], settings: FeatureSettings, words: Words
+) -> dict[str, NDArray[np.float32]]:
+    # Histograms (V, K) of the words of both kinds side by side, for "node" and for "edge".
+    lattice = draft.lattice.reshape(-1, draft.lattice.shape[2])
+    points = {"gradient": lattice, "colour": hsv_cone(draft.image).reshape(-1, 3)}
+    cells = {"gradient": region_cells(regions, settings.stride), "colour": region_cells(regions)}
+    bags, softness = {}, settings.softness or 0.0
+    for use in ("node", "edge") if settings.uses_words else ("edge",):
+        histograms = [
+            word_histograms(points[kind], words[f"{use}_{kind}"], cells[kind], softness) for kind in WORD_KINDS
+        ]
+        bag = np.concatenate(histograms, axis=1)
+        bags[use] = np.sqrt(bag) if settings.root else bag
+    return bags
+
+
+def _cnn_columns(
+    image: NDArray[np.uint8],
+    regions: NDArray[np.int32],
+    centres: NDArray[np.float64],
+    settings: FeatureSettings,
+    network: nn.Module,
+) -> tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]]:
+    # Means (V, C) of each map over the regions, and of the coarsest over their surroundings.
+    cnn = settings.cnn
+    maps = feature_maps(network, image, cnn.scale, cnn.maps, mirror=cnn.mirror)
+    means = region_means(maps, regions)
+    if not cnn.surroundings:
+        return means, []
+    sides = [side * regions.size**0.5 for side in cnn.surroundings]
+    return means, [window_means(maps[-1], centres, sides, regions.shape)]

@@ -1,0 +1,187 @@
+"""What features to compute: a frozen set of options that JSON can hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from neuralfactors._common.seeds import RandomState, seed_of
+
+KINDS = ("bow", "cnn", "bow+cnn")
+WORD_REGIONS, CNN_REGIONS = 300, 1000
+WORD_SOFTNESS = 0.5
+OF_WORDS = ("stride", "radius", "node_words", "edge_words", "max_side", "random_state")
+OF_CNN = ("backbone", "cnn")
+
+
+@dataclass(frozen=True)
+class CNNSettings:
+    """How a network's feature maps become features of regions.
+
+    Parameters
+    ----------
+    scale : float, default=0.0
+        How much the image is enlarged for the network. 0: so that it has 512² pixels, about twice the size at which
+        the networks learned whole pictures.
+    mirror : bool, default=True
+        Whether the network sees the image mirrored too, and both views are averaged.
+    maps : int, default=3
+        How many of the network's feature maps are averaged over a region, coarsest first.
+    surroundings : tuple of float, default=(0.23, 0.7)
+        Sides of squares around a region, where 1 is that of a square as large as the image, over which the coarsest
+        map is averaged too; ``()``: none. On MSRC-21 they gain a unary network one point by pixels and two by classes.
+    """
+
+    scale: float = 0.0
+    mirror: bool = True
+    maps: int = 3
+    surroundings: tuple[float, ...] = (0.23, 0.7)
+
+    def __post_init__(self) -> None:
+        if self.maps < 1:
+            raise ValueError(f"maps must be at least 1, got {self.maps}")
+        if not self.scale >= 0:
+            raise ValueError(f"scale must be positive, or 0 for a fixed number of pixels, got {self.scale}")
+        object.__setattr__(self, "surroundings", tuple(self.surroundings))
+
+
+@dataclass(frozen=True)
+class FeatureSettings:
+    """Options of `FeatureBuilder`; for bags of words the defaults are the paper's: 90-D, 32-D edges, about 300 regions.
+
+    Parameters
+    ----------
+    features : "bow", "cnn" or "bow+cnn", default="bow"
+        What describes a region: bags of words, averages of a network's feature maps, or both.
+    n_regions : int, default=0
+        Regions of an image. 0: 300 for bags of words; 1000 with CNN features, which can be had of finer regions.
+    compactness : float, default=30.0
+        See `find_regions`.
+    min_area : float, default=0.0
+        See `find_regions`.
+    stride : int, default=4
+        Distance between the DAISY descriptors, in pixels.
+    radius : int, default=8
+        Their size, in pixels.
+    node_words : tuple of (int, int), default=(60, 30)
+        Numbers of gradient and of colour words for nodes.
+    edge_words : tuple of (int, int), default=(10, 5)
+        Those for each end of an edge.
+    softness : float, default=None
+        How far from a word a descriptor still counts for it, in distances between neighbouring words; 0: only the
+        nearest word counts. None: 0.5, by which int+nrl gains a point on MSRC-21 and KITTI; 0 with CNN features.
+    root : bool, default=True
+        Whether a histogram holds the square roots of the words' shares, which tell rare words apart better: logistic
+        regression on MSRC-21 gains four points by it.
+    position : bool, default=False
+        Whether a node's features end with the median row and column of its region, 0 to 1. The geometry of edges then
+        goes by medians too.
+    backbone : str, default="efficientnet-lite2"
+        The network of CNN features, see `load_backbone`.
+    cnn : CNNSettings, default=CNNSettings()
+        What becomes of its feature maps; a mapping of the same options will do.
+    max_side : int, default=1024
+        Larger images are reduced to this before anything else; the labels are painted at full size again.
+    random_state : int, RandomState, Generator or None, default=0
+        Seed of the clustering into words; a generator is asked for one at once, which is then kept.
+
+    Examples
+    --------
+    >>> FeatureSettings("cnn").n_regions, FeatureSettings.fine().features
+    (1000, 'bow+cnn')
+    """
+
+    features: str = "bow"
+    n_regions: int = 0
+    compactness: float = 30.0
+    min_area: float = 0.0
+    stride: int = 4
+    radius: int = 8
+    node_words: tuple[int, int] = (60, 30)
+    edge_words: tuple[int, int] = (10, 5)
+    softness: float | None = None
+    root: bool = True
+    position: bool = False
+    backbone: str = "efficientnet-lite2"
+    cnn: CNNSettings = field(default_factory=CNNSettings)
+    max_side: int = 1024
+    random_state: RandomState = 0
+
+    def __post_init__(self) -> None:
+        if self.features not in KINDS:
+            raise ValueError(f"features must be one of {', '.join(map(repr, KINDS))}, got {self.features!r}")
+        object.__setattr__(self, "random_state", seed_of(self.random_state))
+        if self.n_regions == 0:
+            object.__setattr__(self, "n_regions", CNN_REGIONS if self.uses_cnn else WORD_REGIONS)
+        if self.softness is None:
+            object.__setattr__(self, "softness", 0.0 if self.uses_cnn else WORD_SOFTNESS)
+        for name in ("n_regions", "stride", "radius", "max_side"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if not self.compactness > 0:
+            raise ValueError(f"compactness must be positive, got {self.compactness}")
+        if not 0 <= (self.softness or 0.0) < math.inf:
+            raise ValueError(f"softness must be positive, or 0 for the nearest word only, got {self.softness}")
+        for name in ("node_words", "edge_words"):
+            numbers = tuple(getattr(self, name))
+            if len(numbers) != 2 or min(numbers) < 1:
+                raise ValueError(f"{name} must be two positive numbers, of gradient and colour words, got {numbers}")
+            object.__setattr__(self, name, numbers)
+        if isinstance(self.cnn, Mapping):
+            object.__setattr__(self, "cnn", CNNSettings(**self.cnn))
+
+    @classmethod
+    def fine(cls, **changes: Any) -> FeatureSettings:
+        """The paper's second setting: 1000 regions, small ones merged, position, bags of words and CNN features.
+
+        Parameters
+        ----------
+        **changes
+            Options in place of these, or beside them.
+
+        Returns
+        -------
+        FeatureSettings
+            The setting.
+        """
+        second: dict[str, Any] = {
+            "features": "bow+cnn",
+            "n_regions": CNN_REGIONS,
+            "min_area": 0.5,
+            "position": True,
+        }
+        return cls(**second | changes)
+
+    @property
+    def uses_words(self) -> bool:
+        """Whether nodes are described by bags of words; edges always are."""
+        return self.features != "cnn"
+
+    @property
+    def uses_cnn(self) -> bool:
+        """Whether nodes are described by a network."""
+        return self.features != "bow"
+
+    @property
+    def of_words(self) -> dict[str, Any]:
+        """Those of the options that words depend on."""
+        return {name: value for name, value in self.to_dict().items() if name in OF_WORDS}
+
+    @property
+    def of_graphs(self) -> dict[str, Any]:
+        """Those of the options that the graph of an image depends on when the words are given."""
+        unused = {"random_state"} if self.uses_cnn else {"random_state", *OF_CNN}
+        return {name: value for name, value in self.to_dict().items() if name not in unused}
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON can hold them.
+
+        Returns
+        -------
+        dict
+            ``FeatureSettings(**settings.to_dict())`` is the way back.
+        """
+        return dataclasses.asdict(self)

@@ -1,0 +1,103 @@
+"""Scores and contrasts against sums written out by hand."""
+
+import pytest
+import torch
+from oracles import graphs_of, random_potentials, score
+
+from neuralfactors import Potentials
+
+
+@pytest.mark.parametrize("order", [2, 3])
+@pytest.mark.parametrize("seed", range(3))
+def test_score_is_the_sum_of_selected_values(seed, order):
+    potentials, y = random_potentials(seed, order=order)
+    expected = [score(unary, interaction, edges, y[i]) for unary, interaction, edges, i in graphs_of(potentials)]
+    torch.testing.assert_close(potentials.score(y), torch.stack(expected))
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_contrast_is_the_difference_of_scores(order):
+    potentials, y = random_potentials(3, order=order)
+    z = torch.roll(y, 1)
+    torch.testing.assert_close(potentials.contrast(z, y), potentials.score(z) - potentials.score(y))
+    assert potentials.contrast(y, y).tolist() == [0.0, 0.0]
+
+
+def test_contrast_does_not_cancel():
+    potentials, y = random_potentials(0, sizes=(40,), n_labels=2)
+    large = Potentials(potentials.unary.float() + 1e6, potentials.interaction.float(), potentials.edges)
+    z = y.clone()
+    z[0] = 1 - z[0]
+    exact = Potentials(large.unary.double(), large.interaction.double(), large.edges).contrast(z, y)
+    torch.testing.assert_close(large.contrast(z, y).double(), exact, atol=0.2, rtol=0)
+    assert abs(float((large.score(z) - large.score(y)).double() - exact)) > 0.2
+
+
+def test_reversing_an_edge_transposes_its_table():
+    potentials, y = random_potentials(1)
+    reverse = Potentials(
+        potentials.unary, potentials.interaction.transpose(1, 2), potentials.edges.flip(1),
+        potentials.node_ptr, potentials.edge_ptr,
+    )  # fmt: skip
+    torch.testing.assert_close(reverse.score(y), potentials.score(y))
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_scores_in_half_precision_are_added_up_in_single(dtype):
+    y = torch.zeros(3000, dtype=torch.int64)
+    unary, interaction = torch.ones(3000, 2, dtype=dtype), torch.ones(2999, 2, 2, dtype=dtype)
+    chain = Potentials(unary, interaction, torch.stack([torch.arange(2999), torch.arange(1, 3000)], dim=1))
+    assert chain.score(y).tolist() == [5999.0]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"), [(torch.float64, torch.float32), (torch.float32, torch.float64), (torch.float32, torch.bfloat16)]
+)
+def test_unary_and_interaction_may_differ_in_type(one, other):
+    potentials, y = random_potentials(0)
+    mixed = Potentials(
+        potentials.unary.to(one), potentials.interaction.to(other), potentials.edges,
+        potentials.node_ptr, potentials.edge_ptr,
+    )  # fmt: skip
+    z = torch.roll(y, 1)
+    assert mixed.score(y).dtype == torch.promote_types(one, other)
+    torch.testing.assert_close(mixed.score(y), potentials.score(y).to(mixed.score(y)), rtol=0, atol=0.1)
+    torch.testing.assert_close(mixed.contrast(z, y), mixed.score(z) - mixed.score(y), rtol=0, atol=1e-4)
+
+
+def test_masked_leaves_out_nodes_and_the_edges_that_touch_them():
+    potentials, _ = random_potentials(4, sizes=(3,))
+    labelled = torch.tensor([True, False, True])
+    masked = potentials.masked(labelled)
+    assert masked.unary[1].abs().sum() == 0
+    assert (masked.unary[0] == potentials.unary[0]).all()
+    for e, nodes in enumerate(potentials.edges.tolist()):
+        expected = potentials.interaction[e] * float(1 not in nodes)
+        torch.testing.assert_close(masked.interaction[e], expected)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"unary": torch.zeros(2)}, r"unary must have shape \(V, L\), got \(2,\)"),
+        ({"interaction": torch.zeros(1, 3, 2)}, r"interaction must have shape \(1, 3, 3\), got \(1, 3, 2\)"),
+        (
+            {"edges": torch.tensor([[0], [1]])},
+            r"edges must have shape \(1, 2\) for this interaction, got \(2, 1\): transpose them",
+        ),
+        (
+            {"edges": torch.tensor([[0, 0, 0], [1, 1, 1]]), "interaction": torch.zeros(3, 3, 3)},
+            r"edges must have shape \(3, 2\) for this interaction, got \(2, 3\): transpose them",
+        ),
+        ({"edges": torch.tensor([[0, 1]], dtype=torch.int32)}, r"edges must be int64 of shape .*, got torch.int32"),
+        (
+            {"node_ptr": torch.tensor([0, 1])},
+            "node_ptr must be int64, start at 0, not decrease and end at the 2 rows of unary",
+        ),
+        ({"edge_ptr": torch.tensor([0, 1, 1])}, "node_ptr and edge_ptr must be of the same length, got 2 and 3"),
+    ],
+)
+def test_bad_potentials_are_refused(arguments, message):
+    good = {"unary": torch.zeros(2, 3), "interaction": torch.zeros(1, 3, 3), "edges": torch.tensor([[0, 1]])}
+    with pytest.raises(ValueError, match=message):
+        Potentials(**{**good, **arguments})
