@@ -19,7 +19,7 @@ def solve_exact(
     problem: Problem,
     init: NDArray[np.int64] | None = None,
     *,
-    tol: float = 1e-4,
+    tol: float = Options.tol,
     time_limit: float = np.inf,
     solver: str | None = None,
     n_threads: int = 1,

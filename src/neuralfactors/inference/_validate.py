@@ -136,8 +136,8 @@ def check_problem(
 
 
 def check_options(
-    method: str = "auto",
-    tol: float = 1e-4,
+    method: str = Options.method,
+    tol: float = Options.tol,
     random_state: RandomState = 0,
     max_iter: int | None = None,
     time_limit: float | None = None,
