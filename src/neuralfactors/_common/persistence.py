@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from neuralfactors._common.extras import needs
 from neuralfactors._common.files import FileFormatError, check_regular, parse_json, sealed, unsealed, write_atomically
@@ -28,6 +28,13 @@ with needs("saving models", "learn"):
 FORMAT = "neuralfactors"
 VERSION = 3
 DOCUMENT = "model.json"
+
+
+class State(NamedTuple):
+    """What a file holds of an object."""
+
+    document: dict[str, Any]  # as JSON can hold it
+    tensors: dict[str, Tensor]  # by name
 
 
 def save_model(folder: str | os.PathLike[str], document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
@@ -54,7 +61,7 @@ def save_model(folder: str | os.PathLike[str], document: Mapping[str, Any], tens
         former.unlink(missing_ok=True)
 
 
-def load_model(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def load_model(folder: str | os.PathLike[str]) -> State:
     """The document and the tensors of a model.
 
     Parameters
@@ -80,13 +87,13 @@ def load_model(folder: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
         return _load_model(Path(folder))  # another process may have replaced the model between document and tensors
 
 
-def _load_model(folder: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def _load_model(folder: Path) -> State:
     body = _read_document(folder / DOCUMENT)
     path = _tensors_path(folder, body)
     data = _read(path)
     if _sha256(data) != body["sha256"]:
         raise FileFormatError(f"{path} is truncated or altered: its digest differs")
-    return body, _parse_tensors(data, path)
+    return State(body, _parse_tensors(data, path))
 
 
 @contextmanager
@@ -110,7 +117,7 @@ def save_state(path: str | os.PathLike[str], document: Mapping[str, Any], tensor
     write_atomically(path, safetensors.save(tensors, metadata={FORMAT: json.dumps(sealed(body))}))
 
 
-def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def load_state(path: str | os.PathLike[str]) -> State:
     """The document and the tensors of a checkpoint.
 
     Parameters
@@ -141,7 +148,7 @@ def load_state(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, 
     body = _check_document(body, path)
     if body["sha256"] != tensors_digest(tensors):
         raise FileFormatError(f"{path} has been altered: its digest differs")
-    return body, tensors
+    return State(body, tensors)
 
 
 def _read_document(path: Path) -> dict[str, Any]:

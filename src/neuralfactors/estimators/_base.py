@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from neuralfactors._common.files import FileFormatError
-from neuralfactors._common.persistence import load_model, readable, save_model
+from neuralfactors._common.persistence import State, load_model, readable, save_model
 from neuralfactors._core.factor_model import BatchModel, FactorModel
 from neuralfactors._core.factors import Network
 from neuralfactors.estimators._prediction import Predictor
@@ -96,7 +96,7 @@ class StructuredEstimator(Predictor):
         with readable(path):
             return cls.from_state(document, tensors, path, **parameters)
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    def state(self) -> State:
         """What a file needs to hold of the fitted estimator.
 
         Returns
@@ -111,7 +111,7 @@ class StructuredEstimator(Predictor):
         parameters, omitted = to_document(self.plain_params())
         fitted = {name: to_json(getattr(self, name)) for name in self._fitted if hasattr(self, name)}
         document = {"class": type(self).__name__, "parameters": parameters, "omitted": omitted, "fitted": fitted}
-        return {**document, "history": self.history_}, self.model_.state_dict()
+        return State({**document, "history": self.history_}, self.model_.state_dict())
 
     @classmethod
     def from_state(

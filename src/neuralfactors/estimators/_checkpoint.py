@@ -11,9 +11,9 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
-from neuralfactors._common.persistence import load_state, save_state
+from neuralfactors._common.persistence import State, load_state, save_state
 from neuralfactors.estimators._saving import to_document
 from neuralfactors.learning._checkpoints import restore_training, training_state
 from neuralfactors.learning._descent import Descent
@@ -21,7 +21,6 @@ from neuralfactors.learning._losses import check_count
 
 # Parameters that do not change what is learned: a run may be resumed with others.
 INCIDENTAL = {"verbose", "callbacks", "decoder__n_threads"}
-State = tuple[dict[str, Any], dict[str, Tensor]]
 
 
 @dataclass

@@ -8,10 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from neuralfactors._common.persistence import State
 from neuralfactors.learning._descent import Descent, Progress
 
 
-def training_state(descent: Descent) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def training_state(descent: Descent) -> State:
     """All that a run needs to continue exactly as it would have: a JSON-able document, and tensors by name.
 
     The order of the graphs and the random numbers of an epoch follow from the seed and its number, and need no storing.
@@ -34,7 +35,7 @@ def training_state(descent: Descent) -> tuple[dict[str, Any], dict[str, Tensor]]
             else:
                 document["optimizer"][f"optimizer.{k}.{name}"] = value
     # Tensors that share memory must not meet in one file, and what is stored must not change under the writer.
-    return document, {name: tensor.clone() for name, tensor in tensors.items()}
+    return State(document, {name: tensor.clone() for name, tensor in tensors.items()})
 
 
 @torch.no_grad()

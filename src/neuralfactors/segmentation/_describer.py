@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from neuralfactors._common.files import FileFormatError
-from neuralfactors._common.persistence import load_model, readable, save_model
+from neuralfactors._common.persistence import State, load_model, readable, save_model
 from neuralfactors._core.graph import Graph
 from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.segmentation._graphs import (
@@ -146,7 +146,7 @@ class Describer:
         """
         save_model(folder, *self.state())
 
-    def state(self) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    def state(self) -> State:
         """What a file needs to hold.
 
         Returns
@@ -163,7 +163,7 @@ class Describer:
             "classes": _classes_to_json(self.classes),
             "backbone": None if own is None else portrait(own),
         }
-        return document, self.tensors()
+        return State(document, self.tensors())
 
     def tensors(self) -> dict[str, Tensor]:
         """What was learned.

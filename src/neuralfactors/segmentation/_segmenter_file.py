@@ -6,17 +6,17 @@ Of several files, a kill could leave the new one of one part beside the old one 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor
 
 from neuralfactors._common.files import FileFormatError
-from neuralfactors._common.persistence import load_model, readable, save_model, tensors_digest
+from neuralfactors._common.persistence import State, load_model, readable, save_model, tensors_digest
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.vision._builder import BuilderOptions
 
-State = tuple[dict[str, Any], dict[str, Tensor]]  # a document for JSON, and tensors by name
 StrPath = str | os.PathLike[str]
 
 KIND = "Segmenter"  # what its file calls itself
@@ -51,14 +51,14 @@ def load_parts(
 
 
 def _load_parts(
-    document: dict[str, Any], tensors: dict[str, Tensor], path: StrPath, features: StrPath | None,
+    document: Mapping[str, Any], tensors: Mapping[str, Tensor], path: StrPath, features: StrPath | None,
     describing: BuilderOptions, options: dict[str, Any],
 ) -> tuple[Describer, list[StructuredEstimator]]:  # fmt: skip
     known = document["parts"]
-    parts: dict[str, State] = {part: (known[part], {}) for part in (FEATURES, *STAGES) if part in known}
+    parts: dict[str, State] = {part: State(known[part], {}) for part in (FEATURES, *STAGES) if part in known}
     for key, value in tensors.items():
         part, _, name = key.partition(".")
-        parts[part][1][name] = value
+        parts[part].tensors[name] = value
     if features is not None:
         describer = Describer.load(features, **describing)
     elif FEATURES in parts:
