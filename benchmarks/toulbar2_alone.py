@@ -33,10 +33,10 @@ def run(path: str, seconds: float) -> dict[str, object]:
 
     *arrays, factors = read_uai(path)
     problem = check_problem(*arrays, factors=factors)
-    allowed = np.isfinite(problem.unary)
+    allowed = [np.isfinite(row) for row in problem.rows()]
     start = time.perf_counter()
     bound, parts = split(problem.tables(), allowed)
-    labels, found, proved = allowed.argmax(axis=1), True, True
+    labels, found, proved = np.array([row.argmax() for row in allowed]), True, True
     for part in parts:
         answer = solve_by_toulbar2(part.problem, None, max(1.0, seconds - (time.perf_counter() - start)))
         bound += answer.bound

@@ -50,7 +50,7 @@ def problem_files(folder: Path, quick: bool) -> list[Path]:
 def digest(problem: MapProblem) -> str:
     """Hash of the content, whatever its name."""
     state = hashlib.sha256()
-    for array in (*problem[:3], *(part for factor in problem.factors for part in factor)):
+    for array in (*problem.unary, *problem.interaction, problem.edges, *(part for f in problem.factors for part in f)):
         state.update(repr(array.shape).encode() + np.ascontiguousarray(array).tobytes())
     return state.hexdigest()
 
@@ -169,7 +169,7 @@ def measure(report: Report, quick: bool, seconds: float, update: bool, record: P
         twin = seen.setdefault(digest(problem), name)
         if twin != name:
             report.note(f"{name} is the same problem as {twin}.")
-        size = (len(problem.unary), len(problem.edges), problem.unary.shape[1])
+        size = (len(problem.unary), len(problem.edges), max(map(len, problem.unary)))
         trial = Trial(name, size, known.get(name, {}).get("reference"))
         run_problem(path, problem, trial, longest, partial(best.offer, name, problem))
         report.progress.print(f"{name}: {trial.at('auto', longest)}", style="dim", highlight=False)

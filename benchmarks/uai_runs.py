@@ -113,13 +113,10 @@ def compact(points: Sequence[Point]) -> list[Point]:
 
 def score_of(problem: MapProblem, labels: Labels) -> float:
     """Score of a labelling in float64, from the tables alone, by code that no solver shares."""
-    i, j = problem.edges.T
-    values = [
-        problem.unary[np.arange(len(labels)), labels],
-        problem.interaction[np.arange(len(i)), labels[i], labels[j]],
-    ]
-    values += [table[tuple(labels[nodes])].reshape(1) for nodes, table in problem.factors]
-    return math.fsum(np.concatenate(values))
+    values = [row[label] for row, label in zip(problem.unary, labels, strict=True)]
+    values += [table[tuple(labels[e])] for e, table in zip(problem.edges, problem.interaction, strict=True)]
+    values += [table[tuple(labels[nodes])] for nodes, table in problem.factors]
+    return math.fsum(values)
 
 
 def is_better(score: float, other: float) -> bool:

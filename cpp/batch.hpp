@@ -31,21 +31,45 @@ struct Batch {
   const std::int64_t* edge_ptr = nullptr;
   const std::int64_t* init = nullptr;  // may be null
   int n_graphs = 0;
-  int n_labels = 0;
+  int n_labels = 0;                          // as in Problem
   std::size_t table_step = 0;                // as in Problem
+  const std::int64_t* row_ptr = nullptr;     // (V + 1), where rows begin; null: all have n_labels entries
+  const std::int64_t* table_ptr = nullptr;   // (E + 1), likewise
   std::vector<std::vector<Factor>> factors;  // by graph; empty if there are none
 
+  int count(std::int64_t node) const {
+    return row_ptr ? static_cast<int>(row_ptr[node + 1] - row_ptr[node]) : n_labels;
+  }
+  std::size_t row_at(std::int64_t node) const { return row_ptr ? row_ptr[node] : node * n_labels; }
+  std::size_t table_at(std::int64_t edge) const { return table_ptr ? table_ptr[edge] : edge * table_step; }
+
   Input<T> graph(int g) const {
-    const std::size_t n_labels_ = n_labels;
-    return {unary + node_ptr[g] * n_labels_,
-            interaction + edge_ptr[g] * table_step,
-            table_step,
-            edges + 2 * edge_ptr[g],
-            node_ptr[g],
-            static_cast<int>(node_ptr[g + 1] - node_ptr[g]),
-            static_cast<int>(edge_ptr[g + 1] - edge_ptr[g]),
-            n_labels,
-            factors.empty() ? nullptr : &factors[g]};
+    InputGraph one{edges + 2 * edge_ptr[g],
+                   node_ptr[g],
+                   static_cast<int>(node_ptr[g + 1] - node_ptr[g]),
+                   static_cast<int>(edge_ptr[g + 1] - edge_ptr[g]),
+                   n_labels,
+                   table_step,
+                   nullptr,
+                   nullptr,
+                   factors.empty() ? nullptr : &factors[g]};
+    if (row_ptr) place(one, g);
+    return {one, unary + row_at(node_ptr[g]), interaction + table_at(edge_ptr[g])};
+  }
+
+ private:
+  // A graph whose own nodes all have as many labels is like any other.
+  void place(InputGraph& one, int g) const {
+    int least = n_labels;
+    one.n_labels = 1;
+    for (std::int64_t i = node_ptr[g]; i < node_ptr[g + 1]; ++i) {
+      least = std::min(least, count(i));
+      one.n_labels = std::max(one.n_labels, count(i));
+    }
+    one.table_step = static_cast<std::size_t>(one.n_labels) * one.n_labels;
+    if (least >= one.n_labels) return;
+    one.row_ptr = row_ptr + node_ptr[g];
+    one.table_ptr = table_ptr + edge_ptr[g];
   }
 };
 
@@ -56,7 +80,7 @@ struct BatchOutcome {
   double* bound = nullptr;             // (G)
   std::int8_t* status = nullptr;       // (G)
   std::int32_t* iterations = nullptr;  // (G)
-  double* reduced_costs = nullptr;     // (V, L) or null
+  double* reduced_costs = nullptr;     // as `unary`, or null
 };
 
 // An exception, and the graph it is about.
@@ -125,9 +149,11 @@ class BatchSolver {
     const double labels = batch_.n_labels;
     double largest = 0;
     for (int g = 0; g < batch_.n_graphs; ++g) {
-      const double nodes = static_cast<double>(batch_.node_ptr[g + 1] - batch_.node_ptr[g]);
-      const double edges = static_cast<double>(batch_.edge_ptr[g + 1] - batch_.edge_ptr[g]);
-      largest = std::max(largest, labels * (nodes + labels * edges));
+      const std::int64_t first = batch_.edge_ptr[g], end = batch_.edge_ptr[g + 1];
+      const std::size_t rows = batch_.row_at(batch_.node_ptr[g + 1]) - batch_.row_at(batch_.node_ptr[g]);
+      const double tables = batch_.table_ptr ? static_cast<double>(batch_.table_ptr[end] - batch_.table_ptr[first])
+                                             : labels * labels * static_cast<double>(end - first);
+      largest = std::max(largest, static_cast<double>(rows) + tables);
     }
     return largest < 4e6;
   }
@@ -189,7 +215,7 @@ class BatchSolver {
     out_.iterations[g] = outcome.iterations;
     if (out_.reduced_costs)
       std::copy(outcome.reduced_costs.begin(), outcome.reduced_costs.end(),
-                out_.reduced_costs + batch_.node_ptr[g] * batch_.n_labels);
+                out_.reduced_costs + batch_.row_at(batch_.node_ptr[g]));
   }
 };
 

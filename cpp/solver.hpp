@@ -44,7 +44,7 @@ class Solver {
     if (prepared_.hopeless) {
       out.labels.assign(in.n_nodes, 0);
       out.bound = -std::numeric_limits<double>::infinity();
-      if (options.reduced_costs) out.reduced_costs.assign(static_cast<std::size_t>(in.n_nodes) * in.n_labels, 0);
+      if (options.reduced_costs) out.reduced_costs.assign(in.n_unary(), 0);
     } else {
       dispatch(task, in);
     }
@@ -63,13 +63,9 @@ class Solver {
   // and near the end of float32's range a penalty for forbidden entries would overflow.
   void solve_in_double(const Input<T>& in, const std::int64_t* init, const Options& options, Interrupt& interrupt,
                        Outcome& out) {
-    const std::size_t n_unary = static_cast<std::size_t>(in.n_nodes) * in.n_labels;
-    const std::size_t n_interaction = static_cast<std::size_t>(in.n_tables()) * in.n_labels * in.n_labels;
-    const std::vector<double> unary(in.unary, in.unary + n_unary);
-    const std::vector<double> interaction(in.interaction, in.interaction + n_interaction);
-    const Input<double> wide{unary.data(),  interaction.data(), in.table_step, in.edges,
-                             in.first_node, in.n_nodes,         in.n_edges,    in.n_labels};
-    Solver<double>().solve(wide, init, options, interrupt, out);
+    const std::vector<double> unary(in.unary, in.unary + in.n_unary());
+    const std::vector<double> interaction(in.interaction, in.interaction + in.n_interaction());
+    Solver<double>().solve({in, unary.data(), interaction.data()}, init, options, interrupt, out);
   }
 
   void dispatch(Task<T>& task, const Input<T>& in) {
@@ -115,7 +111,6 @@ class Solver {
   }
 
   void solve_exhaustive(Task<T>& task, const Input<T>& in) {
-    check_exhaustible(in.n_nodes, in.n_labels);
     std::vector<int> labels = higher_order::exhaustive(FactorGraph(in), task.interrupt);
     labels.resize(in.n_nodes);  // empty if every labelling is forbidden
     settle(task, prepared_.problem, labels);

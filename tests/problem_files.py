@@ -72,9 +72,20 @@ def random_factors(rng, draw, max_order=3):
 
 def problem_score(problem, y):
     """The score of a labelling by the arrays that were read, term by term."""
-    total = sum(problem.unary[i, label] for i, label in enumerate(y))
+    total = sum(problem.unary[i][label] for i, label in enumerate(y))
     total += sum(table[y[i], y[j]] for (i, j), table in zip(problem.edges, problem.interaction, strict=True))
     return total + sum(table[tuple(y[i] for i in nodes)] for nodes, table in problem.factors)
+
+
+def assert_same(problem, again, **tolerance):
+    """Rows, tables, edges and factors of two problems agree; without a tolerance, exactly."""
+    for name in ("unary", "interaction"):
+        for one, other in zip(getattr(problem, name), getattr(again, name), strict=True):
+            np.testing.assert_allclose(other, one, **({"rtol": 0} | tolerance))
+    np.testing.assert_array_equal(again.edges, problem.edges)
+    for (nodes, table), (nodes_again, table_again) in zip(problem.factors, again.factors, strict=True):
+        np.testing.assert_array_equal(nodes, nodes_again)
+        np.testing.assert_allclose(table_again, table, **({"rtol": 0} | tolerance))
 
 
 # toulbar2 keeps state in its process, such as the format of the last file: a fork for each file.

@@ -46,15 +46,21 @@ std::string place(const ScoreFault& fault, const BatchError& error, const Batch<
   if (fault.where == ScoreFault::factor) {
     const std::vector<Factor>& own = batch.factors[error.graph];
     const auto f = std::find_if(own.begin(), own.end(), [&](const Factor& x) { return x.number == fault.item; });
-    for (int k = 0, rest = fault.index; k < f->order; ++k, rest /= batch.n_labels) add(rest % batch.n_labels);
+    for (int k = f->order, rest = fault.index; k-- > 0; rest /= batch.count(f->nodes[k]))
+      add(rest % batch.count(f->nodes[k]));
     return "factors[" + std::to_string(fault.item) + "][1][" + indices + "]";
   }
-  add(fault.index % batch.n_labels);
-  if (fault.where == ScoreFault::interaction) add(fault.index / batch.n_labels);
-  const bool in_unary = fault.where == ScoreFault::unary;
-  const bool shared = !in_unary && batch.table_step == 0;
-  add(shared ? 0 : (in_unary ? batch.node_ptr : batch.edge_ptr)[error.graph] + fault.item);
-  return (in_unary ? "unary[" : "interaction[") + indices + "]";
+  if (fault.where == ScoreFault::unary) {
+    add(fault.index);
+    add(batch.node_ptr[error.graph] + fault.item);
+    return "unary[" + indices + "]";
+  }
+  const std::int64_t edge = batch.edge_ptr[error.graph] + fault.item;
+  const int n_columns = batch.count(batch.edges[2 * edge + 1]);
+  add(fault.index % n_columns);
+  add(fault.index / n_columns);
+  add(batch.table_ptr || batch.table_step > 0 ? edge : 0);
+  return "interaction[" + indices + "]";
 }
 
 std::string complaint(double value) {
@@ -83,58 +89,53 @@ template <class T>
   }
 }
 
-void check_labels(const Integers& labels, std::size_t n_nodes, std::size_t n_labels, const std::string& name) {
-  if (labels.shape(0) != n_nodes) throw nb::value_error((name + " needs one entry per node").c_str());
-  for (std::size_t i = 0; i < n_nodes; ++i)
-    if (labels(i) < 0 || labels(i) >= static_cast<std::int64_t>(n_labels))
-      throw nb::value_error((name + " is out of range").c_str());
-}
-
 // A batch of graphs in the caller's arrays, which are kept alive by the binding.
 template <class T>
 class Graphs {
  public:
-  Graphs(const Array<const T, 2>& unary, const Array<const T, 3>& interaction,
-         const Array<const std::int64_t, 2>& edges, const Integers& node_ptr, const Integers& edge_ptr,
-         const Integers& factor_ptr, const Integers& factor_nodes, const Array<const double, 1>& factor_tables)
-      : n_nodes_(unary.shape(0)), n_labels_(unary.shape(1)), n_graphs_(node_ptr.shape(0) - 1) {
-    const std::size_t n_edges = edges.shape(0);
-    if (n_labels_ < 1 || n_labels_ > 46340) throw nb::value_error("unary needs between 1 and 46340 labels");
-    const bool shared = interaction.shape(0) == 1;  // with one edge it is all the same
-    if (!(shared || interaction.shape(0) == n_edges) || interaction.shape(1) != n_labels_ ||
-        interaction.shape(2) != n_labels_)
-      throw nb::value_error("interaction needs the shape (n_edges, n_labels, n_labels) or (1, n_labels, n_labels)");
+  // Rows and tables stand one after the other. Where row_ptr is given, they have sizes of their own, and begin where it
+  // and table_ptr say; otherwise every node has n_labels.
+  Graphs(const Array<const T, 1>& unary, const Array<const T, 1>& interaction,
+         const Array<const std::int64_t, 2>& edges, const Integers& node_ptr, const Integers& edge_ptr, int n_labels,
+         const std::optional<Integers>& row_ptr, const std::optional<Integers>& table_ptr, const Integers& factor_ptr,
+         const Integers& factor_nodes, const Array<const double, 1>& factor_tables)
+      : n_graphs_(node_ptr.shape(0) - 1) {
     if (edges.shape(1) != 2) throw nb::value_error("edges needs the shape (n_edges, 2)");
+    if (row_ptr.has_value() != table_ptr.has_value()) throw nb::value_error("row_ptr and table_ptr go together");
+    if (n_labels < 1 || n_labels > kMostLabels) throw nb::value_error("a node needs between 1 and 46340 labels");
+    batch_.unary = unary.data();
+    batch_.interaction = interaction.data();
+    batch_.edges = edges.data();
+    batch_.node_ptr = node_ptr.data();
+    batch_.edge_ptr = edge_ptr.data();
+    batch_.n_graphs = static_cast<int>(n_graphs_);
+    batch_.n_labels = n_labels;
+    n_entries_ = unary.shape(0);
+    n_nodes_ = row_ptr ? row_ptr->shape(0) - 1 : n_entries_ / n_labels;
     check_pointers(node_ptr, n_nodes_, "node_ptr must rise from 0 to the number of rows of unary");
-    check_pointers(edge_ptr, n_edges, "edge_ptr must rise from 0 to the number of edges");
+    check_pointers(edge_ptr, edges.shape(0), "edge_ptr must rise from 0 to the number of edges");
     if (edge_ptr.shape(0) != node_ptr.shape(0)) throw nb::value_error("edge_ptr needs as many entries as node_ptr");
-    batch_ = {unary.data(),
-              interaction.data(),
-              edges.data(),
-              node_ptr.data(),
-              edge_ptr.data(),
-              nullptr,
-              static_cast<int>(n_graphs_),
-              static_cast<int>(n_labels_),
-              shared ? 0 : n_labels_ * n_labels_,
-              {}};
+    if (row_ptr)
+      place(*row_ptr, *table_ptr, edges, interaction.shape(0));
+    else
+      check_sizes(edges.shape(0), interaction.shape(0));
     if (factor_nodes.shape(0) > 0) batch_.factors.resize(n_graphs_);
     for_each_table(
         factor_ptr, factor_nodes, factor_tables, static_cast<std::int64_t>(n_nodes_),
-        [&](std::int64_t) { return n_labels_; }, [&](const Factor& factor) { take(factor); });
+        [&](std::int64_t i) { return batch_.count(i); }, [&](const Factor& factor) { take(factor); });
   }
 
   void solve(const std::string& method, double tol, std::uint64_t seed, int max_iter, double time_limit,
              const std::optional<Integers>& init, int n_threads, const std::optional<Callback>& callback,
              const Array<std::int64_t, 1>& labels, const Array<double, 1>& score, const Array<double, 1>& bound,
              const Array<std::int8_t, 1>& status, const Array<std::int32_t, 1>& iterations,
-             const std::optional<Array<double, 2>>& reduced_costs) {
+             const std::optional<Array<double, 1>>& reduced_costs) {
     if (labels.shape(0) != n_nodes_ || score.shape(0) != n_graphs_ || bound.shape(0) != n_graphs_ ||
         status.shape(0) != n_graphs_ || iterations.shape(0) != n_graphs_)
       throw nb::value_error("labels needs an entry per node; score, bound, status and iterations one per graph");
-    if (reduced_costs && (reduced_costs->shape(0) != n_nodes_ || reduced_costs->shape(1) != n_labels_))
+    if (reduced_costs && reduced_costs->shape(0) != n_entries_)
       throw nb::value_error("reduced_costs needs the shape of unary");
-    if (init) check_labels(*init, n_nodes_, n_labels_, "init");
+    if (init) check_labels(*init, "init");
     Batch<T> batch = batch_;
     batch.init = init ? init->data() : nullptr;
     const Options options{method_of(method),   tol, max_iter, seed, reduced_costs.has_value(), time_limit,
@@ -152,7 +153,7 @@ class Graphs {
 
   std::tuple<double, double, int> judge(const Integers& labels, double bound, double tol) const {
     if (n_graphs_ != 1) throw nb::value_error("one graph is judged at a time");
-    check_labels(labels, n_nodes_, n_labels_, "labels");
+    check_labels(labels, "labels");
     Outcome out;
     out.labels.assign(labels.data(), labels.data() + n_nodes_);
     out.bound = bound;
@@ -165,8 +166,45 @@ class Graphs {
   }
 
  private:
-  std::size_t n_nodes_, n_labels_, n_graphs_;
+  static constexpr int kMostLabels = 46340;  // so that the entries of a table can be counted by int
+  std::size_t n_nodes_ = 0, n_entries_ = 0, n_graphs_ = 0;
   Batch<T> batch_;
+
+  void check_sizes(std::size_t n_edges, std::size_t n_interaction) {
+    const std::size_t n_labels = batch_.n_labels, size = n_labels * n_labels;
+    if (n_nodes_ * n_labels != n_entries_) throw nb::value_error("unary needs n_labels entries for every node");
+    const bool shared = n_interaction == size;  // with one edge it is all the same
+    if (!shared && n_interaction != n_edges * size)
+      throw nb::value_error("interaction needs n_labels * n_labels entries for every edge, or for all of them");
+    batch_.table_step = shared ? 0 : size;
+  }
+
+  // An edge to a node that does not exist is left to the solvers, which tell where it is.
+  void place(const Integers& row_ptr, const Integers& table_ptr, const Array<const std::int64_t, 2>& edges,
+             std::size_t n_interaction) {
+    check_pointers(row_ptr, n_entries_, "row_ptr must rise from 0 to the number of entries of unary");
+    check_pointers(table_ptr, n_interaction, "table_ptr must rise from 0 to the number of entries of interaction");
+    if (table_ptr.shape(0) != edges.shape(0) + 1) throw nb::value_error("table_ptr needs one entry more than edges");
+    batch_.row_ptr = row_ptr.data();
+    batch_.table_ptr = table_ptr.data();
+    for (std::size_t i = 0; i < n_nodes_; ++i)
+      if (batch_.count(i) < 1 || batch_.count(i) > batch_.n_labels)
+        throw nb::value_error("a node needs between 1 and n_labels labels");
+    const auto n_nodes = static_cast<std::int64_t>(n_nodes_);
+    for (std::size_t e = 0; e < edges.shape(0); ++e) {
+      const std::int64_t u = edges(e, 0), v = edges(e, 1);
+      if (u < 0 || v < 0 || u >= n_nodes || v >= n_nodes) continue;
+      if (table_ptr(e + 1) - table_ptr(e) != static_cast<std::int64_t>(batch_.count(u)) * batch_.count(v))
+        throw nb::value_error("a table needs as many entries as its nodes have pairs of labels");
+    }
+  }
+
+  void check_labels(const Integers& labels, const std::string& name) const {
+    if (labels.shape(0) != n_nodes_) throw nb::value_error((name + " needs one entry per node").c_str());
+    for (std::size_t i = 0; i < n_nodes_; ++i)
+      if (labels(i) < 0 || labels(i) >= batch_.count(static_cast<std::int64_t>(i)))
+        throw nb::value_error((name + " is out of range").c_str());
+  }
 
   void take(const Factor& factor) {
     const std::int64_t *first = batch_.node_ptr, *last = first + n_graphs_ + 1;
@@ -182,14 +220,18 @@ template <class T>
 void bind_graphs(nb::module_& m, const char* name) {
   using Integers2 = Array<const std::int64_t, 2>;
   using Doubles = Array<const double, 1>;
+  using Scores = Array<const T, 1>;
+  using Pointers = std::optional<Integers>;
   nb::class_<Graphs<T>>(m, name)
-      .def(nb::init<const Array<const T, 2>&, const Array<const T, 3>&, const Integers2&, const Integers&,
-                    const Integers&, const Integers&, const Integers&, const Doubles&>(),
+      .def(nb::init<const Scores&, const Scores&, const Integers2&, const Integers&, const Integers&, int,
+                    const Pointers&, const Pointers&, const Integers&, const Integers&, const Doubles&>(),
            nb::arg("unary").noconvert(), nb::arg("interaction").noconvert(), nb::arg("edges").noconvert(),
-           nb::arg("node_ptr").noconvert(), nb::arg("edge_ptr").noconvert(), nb::arg("factor_ptr").noconvert(),
-           nb::arg("factor_nodes").noconvert(), nb::arg("factor_tables").noconvert(), nb::keep_alive<1, 2>(),
-           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
-           nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>())
+           nb::arg("node_ptr").noconvert(), nb::arg("edge_ptr").noconvert(), nb::arg("n_labels"),
+           nb::arg("row_ptr").noconvert().none(), nb::arg("table_ptr").noconvert().none(),
+           nb::arg("factor_ptr").noconvert(), nb::arg("factor_nodes").noconvert(), nb::arg("factor_tables").noconvert(),
+           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
+           nb::keep_alive<1, 6>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(), nb::keep_alive<1, 11>(),
+           nb::keep_alive<1, 12>())
       .def("solve", &Graphs<T>::solve, nb::arg("method"), nb::arg("tol"), nb::arg("seed"), nb::arg("max_iter"),
            nb::arg("time_limit"), nb::arg("init").noconvert().none(), nb::arg("n_threads"), nb::arg("callback").none(),
            nb::arg("labels").noconvert(), nb::arg("score").noconvert(), nb::arg("bound").noconvert(),

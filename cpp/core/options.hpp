@@ -2,7 +2,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
@@ -25,11 +24,6 @@ enum class Status : std::int8_t {
   infeasible,   // proved: every labelling is forbidden
   unresolved,   // no allowed labelling was found, nor a proof that there is none
 };
-
-inline void check_exhaustible(int n_nodes, int n_labels) {
-  if (std::pow(n_labels, n_nodes) > 1e8)
-    throw Unsuitable("method 'exhaustive' accepts at most 1e8 labellings, but this problem has more");
-}
 
 struct Options {
   Method method = Method::automatic;

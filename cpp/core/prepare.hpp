@@ -35,6 +35,7 @@ class Prepared {
   // Call link() first. Throws ScoreFault, with the place in the caller's arrays.
   void build(const Input<T>& in) {
     problem = {&graph_, in.n_labels, in.unary, in.interaction, in.table_step};
+    if (in.row_ptr) place(in);
     if (!simple_) {
       statistics.look(problem);  // the caller's own numbers must be valid before they are added up
       merge(in);
@@ -63,6 +64,16 @@ class Prepared {
   bool simple_ = true;
   std::vector<T> unary_, interaction_, finite_unary_, finite_interaction_;
   std::vector<int> mark_, merged_;
+  std::vector<std::size_t> row_begin_, table_begin_;
+
+  void place(const Input<T>& in) {
+    row_begin_.resize(in.n_nodes + 1);
+    table_begin_.resize(in.n_edges + 1);
+    for (int i = 0; i <= in.n_nodes; ++i) row_begin_[i] = in.row_at(i);
+    for (int e = 0; e <= in.n_edges; ++e) table_begin_[e] = in.table_at(e);
+    problem.row_begin = row_begin_.data();
+    problem.table_begin = table_begin_.data();
+  }
 
   void read_edges(const Input<T>& in) {
     graph_.n_nodes = in.n_nodes;
@@ -95,21 +106,22 @@ class Prepared {
   // Adds each self-loop's diagonal to its row and each further edge's table to that of the first between the same
   // nodes.
   void merge(const Input<T>& in) {
-    const std::size_t n_labels = in.n_labels, size = n_labels * n_labels;
     Graph old = std::move(graph_);
-    unary_.assign(in.unary, in.unary + old.n_nodes * n_labels);
+    Problem<T> given = problem;
+    given.graph = &old;
+    unary_.assign(in.unary, in.unary + in.n_unary());
     graph_ = Graph{};
     graph_.n_nodes = old.n_nodes;
     mark_.assign(old.n_nodes, -1);    // neighbour -> edge of the new graph, valid for the node in hand
     merged_.assign(old.n_nodes, -1);  // neighbour -> node in hand
     interaction_.clear();
+    std::vector<std::size_t> table_begin{0};
     for (int i = 0; i < old.n_nodes; ++i)
       for (int k = old.begin[i]; k < old.begin[i + 1]; ++k) {
         const Graph::Arc& arc = old.arcs[k];
-        const T* table = in.interaction + static_cast<std::size_t>(arc.edge) * in.table_step;
+        const int n_rows = given.count(i), n_columns = given.count(arc.node);
         if (arc.node == i) {  // listed twice, once from each end
-          if (arc.from_tail)
-            for (std::size_t a = 0; a < n_labels; ++a) unary_[i * n_labels + a] += table[a * n_labels + a];
+          for (int a = 0; a < n_rows && arc.from_tail; ++a) unary_[given.row_at(i) + a] += given.slice(arc, a)[a];
           continue;
         }
         if (arc.node < i) continue;  // done from the other end
@@ -118,15 +130,18 @@ class Prepared {
           mark_[arc.node] = graph_.n_edges++;
           graph_.tail.push_back(i);
           graph_.head.push_back(arc.node);
-          interaction_.resize(interaction_.size() + size, T(0));
+          table_begin.push_back(table_begin.back() + static_cast<std::size_t>(n_rows) * n_columns);
+          interaction_.resize(table_begin.back(), T(0));
         }
-        T* sum = interaction_.data() + static_cast<std::size_t>(mark_[arc.node]) * size;
-        for (std::size_t a = 0; a < n_labels; ++a)
-          for (std::size_t b = 0; b < n_labels; ++b)
-            sum[a * n_labels + b] += arc.from_tail ? table[a * n_labels + b] : table[b * n_labels + a];
+        T* sum = interaction_.data() + table_begin[mark_[arc.node]];
+        for (int a = 0; a < n_rows; ++a)
+          for (int b = 0; b < n_columns; ++b) *sum++ += static_cast<T>(given.slice(arc, b)[a]);
       }
     graph_.link();
-    problem = {&graph_, in.n_labels, unary_.data(), interaction_.data(), size};
+    const std::size_t step = static_cast<std::size_t>(in.n_labels) * in.n_labels;
+    problem = {&graph_, in.n_labels, unary_.data(), interaction_.data(), step, problem.row_begin};
+    table_begin_.swap(table_begin);
+    if (problem.ragged()) problem.table_begin = table_begin_.data();
   }
 
   // Of a problem with forbidden entries and no labelling known to be allowed: one forbidden entry must cost more than
@@ -136,21 +151,18 @@ class Prepared {
   // Raises entries that lie more than `depth` below the best one of their row or table to that level, or to the nearest
   // that T can tell from the best one.
   void raise(double depth) {
-    const std::size_t n_unary = static_cast<std::size_t>(graph_.n_nodes) * problem.n_labels;
-    const std::size_t size = static_cast<std::size_t>(problem.n_labels) * problem.n_labels;
-    finite_unary_.assign(problem.unary, problem.unary + n_unary);
-    const int n_tables = problem.shared() ? std::min(graph_.n_edges, 1) : graph_.n_edges;
-    finite_interaction_.assign(problem.interaction, problem.interaction + n_tables * size);
+    const int n_tables = problem.n_tables();
+    finite_unary_.assign(problem.unary, problem.row(graph_.n_nodes));
+    finite_interaction_.assign(problem.interaction, problem.interaction + problem.n_interaction());
     auto lift = [&](T* values, std::size_t count, double top, double& bottom) {
       const double floor = top - std::max(depth, 16.0 * std::numeric_limits<T>::epsilon() * std::abs(top));
       for (std::size_t k = 0; k < count; ++k)
         if (values[k] < floor) bottom = values[k] = static_cast<T>(floor);
     };
     for (int i = 0; i < graph_.n_nodes; ++i)
-      lift(finite_unary_.data() + static_cast<std::size_t>(i) * problem.n_labels, problem.n_labels,
-           statistics.row_max[i], statistics.row_min[i]);
+      lift(finite_unary_.data() + problem.row_at(i), problem.count(i), statistics.row_max[i], statistics.row_min[i]);
     for (int e = 0; e < n_tables; ++e)
-      lift(finite_interaction_.data() + static_cast<std::size_t>(e) * size, size, statistics.table_max[e],
+      lift(finite_interaction_.data() + problem.table_at(e), problem.table_size(e), statistics.table_max[e],
            statistics.table_min[e]);
     for (int e = n_tables; e < graph_.n_edges; ++e) statistics.table_min[e] = statistics.table_min[0];
     finite.unary = finite_unary_.data();

@@ -39,20 +39,19 @@ struct Statistics {
 
   template <class T>
   void look(const Problem<T>& p) {
-    const int n = p.graph->n_nodes, m = p.graph->n_edges, n_labels = p.n_labels;
+    const int n = p.graph->n_nodes, m = p.graph->n_edges;
     forbidden = hopeless = false;
     for (auto* v : {&row_max, &row_min}) v->resize(n);
     for (auto* v : {&table_max, &table_min}) v->resize(m);
     for (int i = 0; i < n; ++i) {
-      const Extent x = extent(p.row(i), n_labels, ScoreFault::unary, i);
+      const Extent x = extent(p.row(i), p.count(i), ScoreFault::unary, i);
       row_max[i] = x.max;
       row_min[i] = x.min;
     }
     for (int e = 0; e < m; ++e) {
       const bool known = e > 0 && p.shared();
-      const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
       const Extent x =
-          known ? Extent{table_min[0], table_max[0]} : extent(p.table(e), size, ScoreFault::interaction, e);
+          known ? Extent{table_min[0], table_max[0]} : extent(p.table(e), p.table_size(e), ScoreFault::interaction, e);
       table_max[e] = x.max;
       table_min[e] = x.min;
     }

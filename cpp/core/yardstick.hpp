@@ -48,7 +48,7 @@ struct Yardstick {
 
   void measure(const FactorGraph& g, const int* y) {
     begin();
-    for (int i = 0; i < g.n_nodes; ++i) add(*std::max_element(g.row(i), g.row(i) + g.n_labels), g.row(i)[y[i]]);
+    for (int i = 0; i < g.n_nodes; ++i) add(*std::max_element(g.row(i), g.row(i) + g.count(i)), g.row(i)[y[i]]);
     for (int f = 0; f < g.n_factors(); ++f)
       add(*std::max_element(g.tables[f], g.tables[f] + g.table_size(f)), g.tables[f][g.entry(f, y)]);
     finish(g.n_nodes + g.n_factors());

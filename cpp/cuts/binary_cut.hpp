@@ -43,18 +43,24 @@ class BinaryCut {
     const Graph& graph = *problem.graph;
     double left_out = 0;
     qpbo_.reset(graph.n_nodes);
-    for (int i = 0; i < graph.n_nodes; ++i) {
-      qpbo_.add_gain(i, static_cast<double>(problem.row(i)[1]) - problem.row(i)[0]);
-    }
+    const auto free = [&](int i) { return problem.count(i) > 1; };  // a node with one label stays at 0
+    for (int i = 0; i < graph.n_nodes; ++i)
+      if (free(i)) qpbo_.add_gain(i, static_cast<double>(problem.row(i)[1]) - problem.row(i)[0]);
     for (int e = 0; e < graph.n_edges; ++e) {
+      const int u = graph.tail[e], v = graph.head[e];
+      if (!free(u) || !free(v)) {
+        if (free(u)) qpbo_.add_gain(u, problem.at(e, 1, 0) - problem.at(e, 0, 0));
+        if (free(v)) qpbo_.add_gain(v, problem.at(e, 0, 1) - problem.at(e, 0, 0));
+        continue;
+      }
       const double s00 = problem.at(e, 0, 0), s01 = problem.at(e, 0, 1);
       const double s10 = problem.at(e, 1, 0), s11 = problem.at(e, 1, 1);
       const double coupling = (s11 - s10) - (s01 - s00);
       const double largest = std::max(std::max(std::abs(s00), std::abs(s01)), std::max(std::abs(s10), std::abs(s11)));
-      qpbo_.add_gain(graph.tail[e], s10 - s00);
-      qpbo_.add_gain(graph.head[e], s01 - s00);
+      qpbo_.add_gain(u, s10 - s00);
+      qpbo_.add_gain(v, s01 - s00);
       if (std::abs(coupling) > rounding * largest)
-        qpbo_.add_coupling(graph.tail[e], graph.head[e], coupling);
+        qpbo_.add_coupling(u, v, coupling);
       else
         left_out += std::abs(coupling);
     }

@@ -20,6 +20,15 @@ namespace neuralfactors {
 // memory from one problem to the next.
 class AlphaExpansion {
  public:
+  // Whether its arrays, which have room for every label at every node and edge, are not far larger than the tables.
+  template <class T>
+  static bool suits(const Problem<T>& problem) {
+    const double ends = problem.graph->n_nodes + 2.0 * problem.graph->n_edges;
+    return !problem.ragged() ||
+           ends * problem.n_labels <
+               kRoom * static_cast<double>(problem.row_at(problem.graph->n_nodes) + problem.n_interaction());
+  }
+
   // Improves `labels` until no label can expand, or for as many moves as max_sweeps rounds over the labels have;
   // returns the number of moves tried.
   template <class T>
@@ -40,6 +49,7 @@ class AlphaExpansion {
   }
 
  private:
+  static constexpr double kRoom = 4;
   static constexpr std::size_t kMany = 4;  // a move of more than a 4th of all nodes measures all gains afresh
 
   struct Queue {

@@ -8,11 +8,20 @@
 
 #include "core/factor_graph.hpp"
 #include "core/interrupt.hpp"
+#include "core/options.hpp"
 
 namespace neuralfactors::higher_order {
 
+inline void check_exhaustible(const FactorGraph& graph) {
+  double labellings = 1;
+  for (int i = 0; i < graph.n_nodes; ++i) labellings *= graph.count(i);
+  if (labellings > 1e8)
+    throw Unsuitable("method 'exhaustive' accepts at most 1e8 labellings, but this problem has more");
+}
+
 // The first best labelling in lexicographic order; empty when every labelling is forbidden.
 inline std::vector<int> exhaustive(const FactorGraph& graph, Interrupt& interrupt) {
+  check_exhaustible(graph);
   const int n_nodes = graph.n_nodes;
   std::vector<std::vector<int>> complete(n_nodes);  // the factors whose nodes are all labelled once node i is
   for (int f = 0; f < graph.n_factors(); ++f)
@@ -32,7 +41,8 @@ inline std::vector<int> exhaustive(const FactorGraph& graph, Interrupt& interrup
       best_score = prefix[n_nodes];
       best = labels;
     }
-    for (changed = n_nodes - 1; changed >= 0 && ++labels[changed] == graph.n_labels; --changed) labels[changed] = 0;
+    for (changed = n_nodes - 1; changed >= 0 && ++labels[changed] == graph.count(changed); --changed)
+      labels[changed] = 0;
   }
   return best;
 }

@@ -13,7 +13,7 @@ namespace neuralfactors::higher_order {
 // Moves each node in turn to its best label given all others, until no node moves; the number of passes. A node moves
 // only for a strict gain, so the score never falls.
 inline int icm(const Model& model, std::vector<int>& labels, int max_iter, Interrupt& interrupt) {
-  std::vector<double> scores(model.n_labels);
+  std::vector<double> scores(model.most_labels());
   bool moved = true;
   int passes = 0;
   while (moved && passes < max_iter) {
@@ -21,14 +21,15 @@ inline int icm(const Model& model, std::vector<int>& labels, int max_iter, Inter
     ++passes;
     for (int i = 0; i < model.n_nodes; ++i) {
       interrupt.check();
-      std::copy(model.row(i), model.row(i) + model.n_labels, scores.begin());
+      const int n_labels = model.count(i);
+      std::copy_n(model.row(i), n_labels, scores.begin());
       for (int k = model.first_arc[i]; k < model.first_arc[i + 1]; ++k) {
         const int arc = model.arcs[k], f = model.factor[arc];
         const std::size_t stride = model.stride(arc);
         const double* values = model.tables[f].data() + model.entry(f, labels.data()) - stride * labels[i];
-        for (int a = 0; a < model.n_labels; ++a) scores[a] += values[stride * a];
+        for (int a = 0; a < n_labels; ++a) scores[a] += values[stride * a];
       }
-      const int best = static_cast<int>(std::max_element(scores.begin(), scores.end()) - scores.begin());
+      const int best = static_cast<int>(std::max_element(scores.begin(), scores.begin() + n_labels) - scores.begin());
       if (scores[best] > scores[labels[i]]) {
         labels[i] = best;
         moved = true;

@@ -25,19 +25,20 @@ class MaxProduct : public Messages {
     return change_;
   }
 
-  // Without cycles, after a sweep: costs (V, L), how much the best labelling with that label of the node loses,
-  // exactly.
+  // Without cycles, after a sweep: costs, by node and label: how much the best labelling with that label of the node
+  // loses, exactly.
   void reduced_costs(double* costs, Interrupt& interrupt) {
-    for (int i = 0; i < model_.n_nodes; ++i, costs += model_.n_labels) {
+    for (int i = 0; i < model_.n_nodes; ++i) {
       interrupt.check();
-      std::copy(model_.row(i), model_.row(i) + model_.n_labels, belief_.begin());
+      const int n_labels = model_.count(i);
+      std::copy_n(model_.row(i), n_labels, belief_.begin());
       for (int k = model_.first_arc[i]; k < model_.first_arc[i + 1]; ++k) {
         double* message = to_node(model_.arcs[k]);
         marginal(model_.arcs[k], free_, message);
-        for (int a = 0; a < model_.n_labels; ++a) belief_[a] += message[a];
+        for (int a = 0; a < n_labels; ++a) belief_[a] += message[a];
       }
-      const double top = *std::max_element(belief_.begin(), belief_.end());
-      for (int a = 0; a < model_.n_labels; ++a) costs[a] = top - belief_[a];
+      const double top = *std::max_element(belief_.begin(), belief_.begin() + n_labels);
+      for (int a = 0; a < n_labels; ++a) *costs++ = top - belief_[a];
     }
   }
 
@@ -48,11 +49,12 @@ class MaxProduct : public Messages {
     interrupt.check();
     const auto& behind = forward ? order_.earlier : order_.later;
     const auto& ahead = forward ? order_.later : order_.earlier;
-    std::copy(model_.row(node), model_.row(node) + model_.n_labels, belief_.begin());
+    const int n_labels = model_.count(node);
+    std::copy_n(model_.row(node), n_labels, belief_.begin());
     for (int k = model_.first_arc[node]; k < model_.first_arc[node + 1]; ++k) {
       const int arc = model_.arcs[k];
       if (behind[arc]) marginal(arc, free_, to_node(arc));
-      for (int a = 0; a < model_.n_labels; ++a) belief_[a] += to_node(arc)[a];
+      for (int a = 0; a < n_labels; ++a) belief_[a] += to_node(arc)[a];
     }
     labels[node] = round(node, forward);
     for (int k = model_.first_arc[node]; k < model_.first_arc[node + 1]; ++k)
@@ -62,10 +64,11 @@ class MaxProduct : public Messages {
   // What the node hears from its other factors, with maximum 0, mixed with what it said before.
   void send(int arc) {
     double* message = to_factor(arc);
+    const int n_labels = model_.counts[arc];
     const double keep = order_.acyclic || !sent_[arc] ? 0.0 : kDamping;
     double top = belief_[0] - to_node(arc)[0];
-    for (int a = 1; a < model_.n_labels; ++a) top = std::max(top, belief_[a] - to_node(arc)[a]);
-    for (int a = 0; a < model_.n_labels; ++a) {
+    for (int a = 1; a < n_labels; ++a) top = std::max(top, belief_[a] - to_node(arc)[a]);
+    for (int a = 0; a < n_labels; ++a) {
       const double value = keep * message[a] + (1 - keep) * (belief_[a] - to_node(arc)[a] - top);
       change_ = std::max(change_, std::abs(value - message[a]));
       message[a] = value;

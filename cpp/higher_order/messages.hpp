@@ -14,28 +14,28 @@ namespace neuralfactors::higher_order {
 // table once.
 class MaxMarginal {
  public:
-  explicit MaxMarginal(int n_labels) : n_labels_(n_labels) {}
-
-  // incoming (order, L); marginal (L). The incoming message of `axis` itself is not used.
-  void operator()(const std::vector<double>& table, int order, int axis, const double* incoming, const int* fixed,
-                  double* marginal) {
+  // counts (order) are the numbers of labels; incoming, the messages of the axes one after the other, of which that of
+  // `axis` itself is not used.
+  void operator()(const std::vector<double>& table, const int* counts, int order, int axis, const double* incoming,
+                  const int* fixed, double* marginal) {
     values_ = table.data();
     size_ = table.size();
     if (buffer_.size() < size_) buffer_.resize(size_);
-    for (int k = 0; k < axis; ++k) drop_first(incoming + k * n_labels_, fixed[k]);
-    for (int k = order - 1; k > axis; --k) drop_last(incoming + k * n_labels_, fixed[k]);
-    std::copy(values_, values_ + n_labels_, marginal);
+    for (int k = 0; k < axis; incoming += counts[k++]) drop_first(incoming, counts[k], fixed[k]);
+    for (int k = axis; k < order; ++k) incoming += counts[k];
+    for (int k = order - 1; k > axis; --k) drop_last(incoming -= counts[k], counts[k], fixed[k]);
+    std::copy_n(values_, counts[axis], marginal);
   }
 
  private:
-  void drop_first(const double* message, int label) {
-    size_ /= n_labels_;
+  void drop_first(const double* message, int n_labels, int label) {
+    size_ /= n_labels;
     if (label >= 0) {
       values_ += label * size_;
       return;
     }
     for (std::size_t r = 0; r < size_; ++r) buffer_[r] = values_[r] + message[0];
-    for (int a = 1; a < n_labels_; ++a) {
+    for (int a = 1; a < n_labels; ++a) {
       const double* slice = values_ + a * size_;
       for (std::size_t r = 0; r < size_; ++r) buffer_[r] = std::max(buffer_[r], slice[r] + message[a]);
     }
@@ -43,18 +43,17 @@ class MaxMarginal {
   }
 
   // Safe in place: row r is read before entry r, at or before its start, is written.
-  void drop_last(const double* message, int label) {
-    size_ /= n_labels_;
+  void drop_last(const double* message, int n_labels, int label) {
+    size_ /= n_labels;
     for (std::size_t r = 0; r < size_; ++r) {
-      const double* row = values_ + r * n_labels_;
+      const double* row = values_ + r * n_labels;
       double best = label >= 0 ? row[label] : row[0] + message[0];
-      for (int a = 1; a < n_labels_ && label < 0; ++a) best = std::max(best, row[a] + message[a]);
+      for (int a = 1; a < n_labels && label < 0; ++a) best = std::max(best, row[a] + message[a]);
       buffer_[r] = best;
     }
     values_ = buffer_.data();
   }
 
-  int n_labels_;
   const double* values_ = nullptr;
   std::size_t size_ = 0;
   std::vector<double> buffer_;
@@ -121,12 +120,11 @@ class Messages {
       : labels(model.n_nodes, -1),
         model_(model),
         order_(order),
-        to_factor_(model.nodes.size() * model.n_labels, 0.0),
+        to_factor_(model.arc_begin.back(), 0.0),
         to_node_(to_factor_.size(), 0.0),
-        belief_(model.n_labels),
-        rounding_(model.n_labels),
-        conditional_(model.n_labels),
-        max_marginal_(model.n_labels) {
+        belief_(model.most_labels()),
+        rounding_(belief_.size()),
+        conditional_(belief_.size()) {
     int longest = 0;
     for (int f = 0; f < model.n_factors(); ++f) longest = std::max(longest, model.order(f));
     free_.assign(longest, -1);
@@ -136,20 +134,21 @@ class Messages {
   std::vector<int> labels;  // (V), from the last sweep
 
  protected:
-  double* to_factor(int arc) { return to_factor_.data() + static_cast<std::size_t>(arc) * model_.n_labels; }
-  double* to_node(int arc) { return to_node_.data() + static_cast<std::size_t>(arc) * model_.n_labels; }
+  double* to_factor(int arc) { return to_factor_.data() + model_.arc_begin[arc]; }
+  double* to_node(int arc) { return to_node_.data() + model_.arc_begin[arc]; }
 
   // Max-marginal of the reparametrised factor of an arc, for the labels of the arc's node.
   void marginal(int arc, const std::vector<int>& fixed, double* values) {
-    const int f = model_.factor[arc];
-    max_marginal_(model_.tables[f], model_.order(f), arc - model_.begin[f], to_factor(model_.begin[f]), fixed.data(),
-                  values);
+    const int f = model_.factor[arc], first = model_.begin[f];
+    max_marginal_(model_.tables[f], model_.counts.data() + first, model_.order(f), arc - first, to_factor(first),
+                  fixed.data(), values);
   }
 
   // The best label of `node` given those already fixed in this sweep: factors with fixed nodes are conditioned on them,
   // the others speak through their messages.
   int round(int node, bool forward) {
-    std::copy(model_.row(node), model_.row(node) + model_.n_labels, rounding_.begin());
+    const int n_labels = model_.count(node);
+    std::copy_n(model_.row(node), n_labels, rounding_.begin());
     for (int k = model_.first_arc[node]; k < model_.first_arc[node + 1]; ++k) {
       const int arc = model_.arcs[k];
       const double* values = to_node(arc);
@@ -163,15 +162,15 @@ class Messages {
         marginal(arc, fixed_, conditional_.data());
         values = conditional_.data();
       }
-      for (int a = 0; a < model_.n_labels; ++a) rounding_[a] += values[a];
+      for (int a = 0; a < n_labels; ++a) rounding_[a] += values[a];
     }
-    return static_cast<int>(std::max_element(rounding_.begin(), rounding_.end()) - rounding_.begin());
+    return static_cast<int>(std::max_element(rounding_.begin(), rounding_.begin() + n_labels) - rounding_.begin());
   }
 
   const Model& model_;
   const NodeOrder& order_;
-  std::vector<double> to_factor_;  // (A, L); added to the factor's table along the arc's axis
-  std::vector<double> to_node_;    // (A, L); what the factor tells the node
+  std::vector<double> to_factor_;  // by arc and label; added to the factor's table along the arc's axis
+  std::vector<double> to_node_;    // by arc and label; what the factor tells the node
   std::vector<double> belief_;     // (L)
   std::vector<int> free_;          // -1 for every axis: nothing fixed
 

@@ -22,16 +22,17 @@ struct Model : Tables<std::vector<double>> {
   double offset = 0;  // the score of the graph is that of the model plus this, wherever a labelling is allowed
   double range = 0;
   double penalty = 0;
-  bool infeasible = false;     // a row or a table is wholly forbidden; the scores are then not to be used
-  std::vector<double> depth;   // (F); the largest magnitude in a table
-  std::vector<int> factor;     // (A); the factor of an arc
+  bool infeasible = false;             // a row or a table is wholly forbidden; the scores are then not to be used
+  std::vector<double> depth;           // (F); the largest magnitude in a table
+  std::vector<int> factor;             // (A); the factor of an arc
+  std::vector<std::size_t> arc_begin;  // (A + 1); where its messages begin
   std::vector<int> first_arc;  // (V + 1); the arcs of node i are arcs[first_arc[i]] .. arcs[first_arc[i + 1] - 1]
   std::vector<int> arcs;       // (A)
 
   explicit Model(const FactorGraph& graph) {
     n_nodes = graph.n_nodes;
-    n_labels = graph.n_labels;
     unary = graph.unary;
+    row_begin = graph.row_begin;
     merge(graph);
     link();
     normalise();
@@ -41,7 +42,7 @@ struct Model : Tables<std::vector<double>> {
   // Distance in the factor's table between neighbouring labels of an arc's node.
   std::size_t stride(int arc) const {
     std::size_t step = 1;
-    for (int k = arc + 1; k < begin[factor[arc] + 1]; ++k) step *= static_cast<std::size_t>(n_labels);
+    for (int k = arc + 1; k < begin[factor[arc] + 1]; ++k) step *= static_cast<std::size_t>(counts[k]);
     return step;
   }
 
@@ -66,14 +67,16 @@ struct Model : Tables<std::vector<double>> {
     std::vector<std::vector<int>> touching(n_nodes);  // the factors kept so far, by node
     for (int f : by_order) {
       if (graph.order(f) == 1) {
-        double* scores = row(graph.nodes_of(f)[0]);
-        for (int a = 0; a < n_labels; ++a) scores[a] += graph.tables[f][a];
+        const int node = graph.nodes_of(f)[0];
+        double* scores = row(node);
+        for (int a = 0; a < count(node); ++a) scores[a] += graph.tables[f][a];
         continue;
       }
       int host = find_host(graph, f, touching);
       if (host < 0) {
         host = n_factors();
         nodes.insert(nodes.end(), graph.nodes_of(f), graph.nodes_of(f) + graph.order(f));
+        counts.insert(counts.end(), graph.counts.begin() + graph.begin[f], graph.counts.begin() + graph.begin[f + 1]);
         begin.push_back(static_cast<int>(nodes.size()));
         tables.emplace_back(graph.tables[f], graph.tables[f] + graph.table_size(f));
         for (int k = 0; k < graph.order(f); ++k) touching[graph.nodes_of(f)[k]].push_back(host);
@@ -103,15 +106,18 @@ struct Model : Tables<std::vector<double>> {
   void add_table(const FactorGraph& graph, int f, int host) {
     std::vector<std::size_t> step(order(host), 0);  // by axis of the host: how far its label moves within f's table
     std::size_t stride = 1;
-    for (int k = graph.order(f) - 1; k >= 0; --k, stride *= static_cast<std::size_t>(n_labels)) {
-      const auto place = std::find(nodes.begin() + begin[host], nodes.begin() + begin[host + 1], graph.nodes_of(f)[k]);
+    for (int k = graph.order(f) - 1; k >= 0; --k) {
+      const int node = graph.nodes_of(f)[k];
+      const auto place = std::find(nodes.begin() + begin[host], nodes.begin() + begin[host + 1], node);
       step[place - nodes.begin() - begin[host]] = stride;
+      stride *= static_cast<std::size_t>(count(node));
     }
     std::vector<int> label(order(host), 0);
     std::size_t source = 0;
     for (double& value : tables[host]) {
       value += graph.tables[f][source];
       for (int k = order(host) - 1; k >= 0; --k) {  // the next entry of the host in C order
+        const int n_labels = counts[begin[host] + k];
         source += step[k];
         if (++label[k] < n_labels) break;
         source -= step[k] * n_labels;
@@ -123,6 +129,8 @@ struct Model : Tables<std::vector<double>> {
   void link() {
     factor.resize(nodes.size());
     first_arc.assign(n_nodes + 1, 0);
+    arc_begin.assign(1, 0);
+    for (int n_labels : counts) arc_begin.push_back(arc_begin.back() + n_labels);
     for (int f = 0; f < n_factors(); ++f)
       for (int arc = begin[f]; arc < begin[f + 1]; ++arc) {
         factor[arc] = f;
@@ -151,7 +159,7 @@ struct Model : Tables<std::vector<double>> {
       total += top;
       spread -= least;
     };
-    for (int i = 0; i < n_nodes; ++i) shift(row(i), n_labels);
+    for (int i = 0; i < n_nodes; ++i) shift(row(i), count(i));
     for (auto& table : tables) shift(table.data(), table.size());
     offset = static_cast<double>(total);
     range = static_cast<double>(spread);

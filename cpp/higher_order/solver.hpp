@@ -30,7 +30,7 @@ inline std::vector<int> start(const Model& model, std::vector<int> labels) {
   if (!labels.empty()) return labels;
   for (int i = 0; i < model.n_nodes; ++i) {
     const double* row = model.row(i);
-    labels.push_back(static_cast<int>(std::max_element(row, row + model.n_labels) - row));
+    labels.push_back(static_cast<int>(std::max_element(row, row + model.count(i)) - row));
   }
   return labels;
 }
@@ -130,7 +130,6 @@ class FactorSolver {
       case Method::icm:
         return run_icm();
       case Method::exhaustive:
-        check_exhaustible(graph_.n_nodes, graph_.n_labels);
         out_.labels = higher_order::exhaustive(graph_, interrupt_);
         out_.bound = -kInfinity;
         return;

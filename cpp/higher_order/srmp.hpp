@@ -49,28 +49,31 @@ class Srmp : public Messages {
   // lost.
   double bound(Interrupt& interrupt) {
     long double total = 0, lost = 0;  // lost: a sum of n terms errs by at most n units of rounding of their magnitudes
-    std::vector<double> values(model_.n_labels);
+    std::vector<double> values(model_.most_labels());
     for (int i = 0; i < model_.n_nodes; ++i) {
       node_scores(i, values.data());
-      total += *std::max_element(values.begin(), values.end());
-      double magnitude = largest(model_.row(i));
+      const int n_labels = model_.count(i);
+      total += *std::max_element(values.begin(), values.begin() + n_labels);
+      double magnitude = largest(model_.row(i), n_labels);
       for (int k = model_.first_arc[i]; k < model_.first_arc[i + 1]; ++k)
-        magnitude += largest(to_factor(model_.arcs[k]));
+        magnitude += largest(to_factor(model_.arcs[k]), n_labels);
       lost += magnitude * (model_.first_arc[i + 1] - model_.first_arc[i]);
     }
     for (int f = 0; f < model_.n_factors(); ++f) {
       interrupt.check();
       total += factor_top(f);
       double magnitude = model_.depth[f];
-      for (int arc = model_.begin[f]; arc < model_.begin[f + 1]; ++arc) magnitude += largest(to_factor(arc));
+      for (int arc = model_.begin[f]; arc < model_.begin[f + 1]; ++arc)
+        magnitude += largest(to_factor(arc), model_.counts[arc]);
       lost += magnitude * model_.order(f);
     }
     return static_cast<double>(total + lost * std::numeric_limits<double>::epsilon());
   }
 
-  // One more sweep; costs (V, L) >= 0 tells how far at least `bound()`, as it is afterwards, falls when the node must
-  // take the label. When a sweep comes to a node, all that its factors know has been collected in its belief, and the
-  // bound of that moment falls by the belief's own differences; it is no higher than the bound before the sweep.
+  // One more sweep; costs, by node and label, at least 0, tell how far at least `bound()`, as it is afterwards, falls
+  // when the node must take the label. When a sweep comes to a node, all that its factors know has been collected in
+  // its belief, and the bound of that moment falls by the belief's own differences; it is no higher than the bound
+  // before the sweep.
   void reduced_costs(double* costs, Interrupt& interrupt) {
     std::fill(costs, costs + model_.unary.size(), 0.0);
     const double before = bound(interrupt);
@@ -82,24 +85,25 @@ class Srmp : public Messages {
   }
 
  private:
-  double largest(const double* values) const {
+  static double largest(const double* values, int n_labels) {
     double top = 0;
-    for (int a = 0; a < model_.n_labels; ++a) top = std::max(top, std::abs(values[a]));
+    for (int a = 0; a < n_labels; ++a) top = std::max(top, std::abs(values[a]));
     return top;
   }
 
   double factor_top(int f) {
-    const int arc = model_.begin[f];
+    const int arc = model_.begin[f], n_labels = model_.counts[arc];
     std::vector<double>& values = belief_;
     marginal(arc, free_, values.data());
-    for (int a = 0; a < model_.n_labels; ++a) values[a] += to_factor(arc)[a];
-    return *std::max_element(values.begin(), values.end());
+    for (int a = 0; a < n_labels; ++a) values[a] += to_factor(arc)[a];
+    return *std::max_element(values.begin(), values.begin() + n_labels);
   }
 
   void node_scores(int node, double* scores) {
-    std::copy(model_.row(node), model_.row(node) + model_.n_labels, scores);
+    const int n_labels = model_.count(node);
+    std::copy_n(model_.row(node), n_labels, scores);
     for (int k = model_.first_arc[node]; k < model_.first_arc[node + 1]; ++k)
-      for (int a = 0; a < model_.n_labels; ++a) scores[a] -= to_factor(model_.arcs[k])[a];
+      for (int a = 0; a < n_labels; ++a) scores[a] -= to_factor(model_.arcs[k])[a];
   }
 
   // Collect from the factors that heard from nodes visited before, round, then share the belief among those to come.
@@ -107,32 +111,33 @@ class Srmp : public Messages {
     interrupt.check();
     const auto& behind = forward ? order_.earlier : order_.later;
     const auto& ahead = forward ? order_.later : order_.earlier;
-    std::copy(model_.row(node), model_.row(node) + model_.n_labels, belief_.begin());
+    const int n_labels = model_.count(node);
+    std::copy_n(model_.row(node), n_labels, belief_.begin());
     for (int k = model_.first_arc[node]; k < model_.first_arc[node + 1]; ++k) {
       const int arc = model_.arcs[k];
       double* message = to_node(arc);
       if (behind[arc]) {
         marginal(arc, free_, message);
-        const double top =
-            *std::max_element(message, message + model_.n_labels);  // constants would only cost precision
-        for (int a = 0; a < model_.n_labels; ++a) message[a] -= top;
+        const double top = *std::max_element(message, message + n_labels);  // constants would only cost precision
+        for (int a = 0; a < n_labels; ++a) message[a] -= top;
         if (!forward && !ahead[arc]) bound_ += top;  // the last visit to this factor: what is left of it
       }
-      for (int a = 0; a < model_.n_labels; ++a) belief_[a] += message[a];
+      for (int a = 0; a < n_labels; ++a) belief_[a] += message[a];
     }
     labels[node] = round(node, forward);
-    const double top = *std::max_element(belief_.begin(), belief_.end());
+    const double top = *std::max_element(belief_.begin(), belief_.begin() + n_labels);
     if (!forward) bound_ += kept_backward_[node] * top;
     if (costs_ != nullptr) {
-      double* costs = costs_ + static_cast<std::size_t>(node) * model_.n_labels;
-      for (int a = 0; a < model_.n_labels; ++a) costs[a] = std::max(costs[a], top - belief_[a]);
+      double* costs = costs_ + model_.row_begin[node];
+      for (int a = 0; a < n_labels; ++a) costs[a] = std::max(costs[a], top - belief_[a]);
     }
     const double weight = forward ? weight_forward_[node] : weight_backward_[node];
     for (int k = model_.first_arc[node]; k < model_.first_arc[node + 1]; ++k) {
       const int arc = model_.arcs[k];
-      for (int a = 0; a < model_.n_labels; ++a) {
-        if (ahead[arc]) to_node(arc)[a] -= weight * belief_[a];
-        to_factor(arc)[a] = -to_node(arc)[a];
+      double *message = to_node(arc), *answer = to_factor(arc);
+      for (int a = 0; a < n_labels; ++a) {
+        if (ahead[arc]) message[a] -= weight * belief_[a];
+        answer[a] = -message[a];
       }
     }
   }

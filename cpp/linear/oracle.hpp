@@ -103,16 +103,13 @@ class KernelOracle : public Oracle {
       if (std::abs(out.score) <= ScoreFault::kLargest) return;
       throw Unsuitable("the scores of its labellings are beyond 1e200: scale features or node_weight down");
     }
-    const Input<double> in{scores.unary.data(),
-                           scores.tables.data(),
-                           static_cast<std::size_t>(layout.n_labels) * layout.n_labels,
-                           s.edges,
+    const InputGraph graph{s.edges,
                            0,
                            static_cast<int>(s.n_nodes),
                            static_cast<int>(s.n_edges),
                            static_cast<int>(layout.n_labels),
-                           nullptr};
-    solver_.solve(in, nullptr, options_, interrupt, out);
+                           layout.n_labels * layout.n_labels};
+    solver_.solve({graph, scores.unary.data(), scores.tables.data()}, nullptr, options_, interrupt, out);
   }
 
  private:

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "core/problem.hpp"
@@ -16,10 +16,10 @@ namespace neuralfactors {
 
 // Messages of any values reparametrise the problem: no labelling scores more than `bound`, and none in which a node has
 // a label scores more than `bound` less the `cost` of that label. Both speak of labellings with labels of the model
-// alone; the cost of a label that the model has left out is infinite.
+// alone.
 struct Certificate {
   double bound = 0;
-  std::vector<double> cost;  // (V, L) by position, at least 0; empty unless asked for
+  std::vector<double> cost;  // by entry of the model's rows, at least 0; empty unless asked for
 };
 
 // Collects a certificate edge by edge. Both are tight if the messages are those after a sweep in the given direction:
@@ -29,13 +29,13 @@ template <class T>
 class Certifier {
  public:
   Certifier(const Problem<T>& problem, const Statistics& statistics, const Model& model, bool forward)
-      : problem_(problem), statistics_(statistics), m_(model), forward_(forward), n_labels_(model.n_labels) {
-    for (auto* v : {&belief_, &here_, &ahead_, &best_here_, &best_ahead_}) v->resize(n_labels_);
+      : problem_(problem), statistics_(statistics), m_(model), forward_(forward) {
+    for (auto* v : {&belief_, &here_, &ahead_, &best_here_, &best_ahead_}) v->resize(problem.n_labels);
   }
 
   Certificate run(bool with_costs) {
     Certificate found;
-    if (with_costs) found.cost.assign(static_cast<std::size_t>(m_.n_nodes) * n_labels_, 0);
+    if (with_costs) found.cost.assign(m_.unary.size(), 0);
     for (int i = 0; i < m_.n_nodes; ++i) add_node(i, found);
     if (!m_.whole) found.bound += fixed_score();
     const double error = rounding();
@@ -49,26 +49,26 @@ class Certifier {
   const Statistics& statistics_;
   const Model& m_;
   bool forward_;
-  int n_labels_;
   std::vector<double> belief_, here_, ahead_, best_here_, best_ahead_;  // (L) by label of the problem
 
   void add_node(int i, Certificate& found) {
     const T* row = problem_.row(m_.node[i]);
+    const int n_labels = problem_.count(m_.node[i]);
     const int n_out = m_.out_begin[i + 1] - m_.out_begin[i], n_in = m_.in_begin[i + 1] - m_.in_begin[i];
     leave_out(belief_);
     for_each_label(i, [&](int a, int) { belief_[a] = row[a]; });
     add_fixed_neighbours(i);
     for (int q = m_.out_begin[i]; q < m_.out_begin[i + 1]; ++q) add_message(i, m_.message_to_earlier(q));
     for (int q = m_.in_begin[i]; q < m_.in_begin[i + 1]; ++q) add_message(i, m_.message_to_later(q));
-    const double top = *std::max_element(belief_.begin(), belief_.end());
+    const double top = *std::max_element(belief_.begin(), belief_.begin() + n_labels);
     const double share = 1.0 / std::max({n_out, n_in, 1});
     const double kept = 1 - share * (forward_ ? n_out : n_in);  // of the belief, by the node itself
     found.bound += top;
     if (!found.cost.empty()) {
-      double* cost = found.cost.data() + static_cast<std::size_t>(i) * n_labels_;
-      for (int a = 0; a < n_labels_; ++a) cost[a] += belief_[a] > kLeftOut ? kept * (top - belief_[a]) : -kLeftOut;
+      double* cost = found.cost.data() + m_.begin[i];
+      for_each_label(i, [&](int a, int own) { cost[own] += kept * (top - belief_[a]); });
     }
-    for (int a = 0; a < n_labels_; ++a) belief_[a] = share * (belief_[a] - top);
+    for (int a = 0; a < n_labels; ++a) belief_[a] = share * (belief_[a] - top);
     const std::vector<int>& begin = forward_ ? m_.out_begin : m_.in_begin;
     for (int q = begin[i]; q < begin[i + 1]; ++q) add_edge(i, q, found);
   }
@@ -94,10 +94,8 @@ class Certifier {
     for (int k = g.begin[m_.node[i]]; k < g.begin[m_.node[i] + 1]; ++k) {
       const Graph::Arc& arc = g.arcs[k];
       if (!is_fixed(arc.node)) continue;
-      const int there = m_.fixed[arc.node];
-      for_each_label(i, [&](int a, int) {
-        belief_[a] += arc.from_tail ? problem_.at(arc.edge, a, there) : problem_.at(arc.edge, there, a);
-      });
+      const auto table = problem_.slice(arc, m_.fixed[arc.node]);
+      for_each_label(i, [&](int a, int) { belief_[a] += table[a]; });
     }
   }
 
@@ -109,7 +107,7 @@ class Certifier {
   template <class F>
   void for_each_label(int i, F f) const {
     if (m_.whole)
-      for (int a = 0; a < n_labels_; ++a) f(a, a);
+      for (int a = 0; a < m_.count[i]; ++a) f(a, a);
     else
       for (int a = 0; a < m_.count[i]; ++a) f(m_.label(i, a), a);
   }
@@ -129,33 +127,39 @@ class Certifier {
     leave_out(ahead_);
     for_each_label(i, [&](int a, int own) { here_[a] = belief_[a] - m_.unit * from_ahead[own]; });
     for_each_label(j, [&](int a, int own) { ahead_[a] = -m_.unit * to_ahead[own]; });
-    const T* table = problem_.table(m_.edge[slot]);
-    const bool rows_here = problem_.graph->tail[m_.edge[slot]] == m_.node[i];
+    const int edge = m_.edge[slot];
+    const bool rows_here = problem_.graph->tail[edge] == m_.node[i];
     const double *row_term = (rows_here ? here_ : ahead_).data(), *column_term = (rows_here ? ahead_ : here_).data();
     if (found.cost.empty()) {
-      found.bound += max_of_table(table, row_term, column_term, nullptr, nullptr);
+      found.bound += max_of_table(edge, row_term, column_term);
       return;
     }
     double *by_row = (rows_here ? best_here_ : best_ahead_).data(),
            *by_column = (rows_here ? best_ahead_ : best_here_).data();
-    const double best = max_of_table(table, row_term, column_term, by_row, by_column);
+    const double best = maxima_of_table(edge, row_term, column_term, by_row, by_column);
     found.bound += best;
     charge(found, i, best, best_here_);
     charge(found, j, best, best_ahead_);
   }
 
   void charge(Certificate& found, int i, double best, const std::vector<double>& best_with) {
-    double* cost = found.cost.data() + static_cast<std::size_t>(i) * n_labels_;
-    for (int a = 0; a < n_labels_; ++a) cost[a] += best - best_with[a];
+    double* cost = found.cost.data() + m_.begin[i];
+    for_each_label(i, [&](int a, int own) { cost[own] += best - best_with[a]; });
   }
 
-  double max_of_table(const float* t, const double* row, const double* column, double* by_row, double* by_column) {
-    if (by_row == nullptr) return kernels().max_of_table(t, n_labels_, row, column);
-    return kernels().maxima_of_table(t, n_labels_, row, column, by_row, by_column);
+  double max_of_table(int edge, const double* row, const double* column) const {
+    const int n_rows = problem_.count(problem_.graph->tail[edge]), n_columns = problem_.columns(edge);
+    if constexpr (std::is_same_v<T, float>)
+      return kernels().max_of_table(problem_.table(edge), n_rows, n_columns, row, column);
+    else
+      return kernels().max_of_table64(problem_.table(edge), n_rows, n_columns, row, column);
   }
-  double max_of_table(const double* t, const double* row, const double* column, double* by_row, double* by_column) {
-    if (by_row == nullptr) return kernels().max_of_table64(t, n_labels_, row, column);
-    return kernels().maxima_of_table64(t, n_labels_, row, column, by_row, by_column);
+  double maxima_of_table(int edge, const double* row, const double* column, double* by_row, double* by_column) const {
+    const int n_rows = problem_.count(problem_.graph->tail[edge]), n_columns = problem_.columns(edge);
+    if constexpr (std::is_same_v<T, float>)
+      return kernels().maxima_of_table(problem_.table(edge), n_rows, n_columns, row, column, by_row, by_column);
+    else
+      return kernels().maxima_of_table64(problem_.table(edge), n_rows, n_columns, row, column, by_row, by_column);
   }
 
   // More than double arithmetic can have lost: the entries that decide a maximum lie below the largest one by no more

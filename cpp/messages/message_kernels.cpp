@@ -252,15 +252,15 @@ void max_columns_any(const float* table, int n_rows, int row, int nv, const floa
 }
 
 template <class T>
-double max_of_table(const T* table, int n_labels, const double* row_term, const double* column_term) {
+double max_of_table(const T* table, int n_rows, int n_columns, const double* row_term, const double* column_term) {
   constexpr int kBlock = 24;
   double best = -kInfinity;
-  for (int b0 = 0; b0 < n_labels; b0 += kBlock) {
-    const int width = n_labels - b0 < kBlock ? n_labels - b0 : kBlock;
+  for (int b0 = 0; b0 < n_columns; b0 += kBlock) {
+    const int width = n_columns - b0 < kBlock ? n_columns - b0 : kBlock;
     double column[kBlock];
     for (double& c : column) c = -kInfinity;
-    for (int a = 0; a < n_labels; ++a) {
-      const T* r = table + static_cast<std::size_t>(a) * n_labels + b0;
+    for (int a = 0; a < n_rows; ++a) {
+      const T* r = table + static_cast<std::size_t>(a) * n_columns + b0;
       const double term = row_term[a];
       for (int b = 0; b < width; ++b) {
         const double x = term + r[b];
@@ -276,17 +276,17 @@ double max_of_table(const T* table, int n_labels, const double* row_term, const 
 }
 
 template <class T>
-double maxima_of_table(const T* table, int n_labels, const double* row_term, const double* column_term, double* by_row,
-                       double* by_column) {
+double maxima_of_table(const T* table, int n_rows, int n_columns, const double* row_term, const double* column_term,
+                       double* by_row, double* by_column) {
   constexpr int kBlock = 8;
-  for (int a = 0; a < n_labels; ++a) by_row[a] = -kInfinity;
+  for (int a = 0; a < n_rows; ++a) by_row[a] = -kInfinity;
   double best = -kInfinity;
-  for (int b0 = 0; b0 < n_labels; b0 += kBlock) {
-    const int width = n_labels - b0 < kBlock ? n_labels - b0 : kBlock;
+  for (int b0 = 0; b0 < n_columns; b0 += kBlock) {
+    const int width = n_columns - b0 < kBlock ? n_columns - b0 : kBlock;
     double column[kBlock], x[kBlock];
     for (int b = 0; b < kBlock; ++b) column[b] = x[b] = -kInfinity;
-    for (int a = 0; a < n_labels; ++a) {
-      const T* r = table + static_cast<std::size_t>(a) * n_labels + b0;
+    for (int a = 0; a < n_rows; ++a) {
+      const T* r = table + static_cast<std::size_t>(a) * n_columns + b0;
       for (int b = 0; b < width; ++b) x[b] = row_term[a] + r[b] + column_term[b0 + b];
       for (int b = 0; b < kBlock; ++b) column[b] = x[b] > column[b] ? x[b] : column[b];
       for (int step = kBlock / 2; step > 0; step /= 2)

@@ -54,13 +54,15 @@ struct Kernels {
   // One pass of sequential message passing; returns the dual bound that holds after it (if the weights are TRW-S's).
   double (*sweep)(const Sweep&, const SweepOptions&);
   // max_ab table[a, b] + row_term[a] + column_term[b] in double precision.
-  double (*max_of_table)(const float* table, int n_labels, const double* row_term, const double* column_term);
-  double (*max_of_table64)(const double* table, int n_labels, const double* row_term, const double* column_term);
+  double (*max_of_table)(const float* table, int n_rows, int n_columns, const double* row_term,
+                         const double* column_term);
+  double (*max_of_table64)(const double* table, int n_rows, int n_columns, const double* row_term,
+                           const double* column_term);
   // The same, and the maxima with each row and with each column.
-  double (*maxima_of_table)(const float* table, int n_labels, const double* row_term, const double* column_term,
-                            double* by_row, double* by_column);
-  double (*maxima_of_table64)(const double* table, int n_labels, const double* row_term, const double* column_term,
-                              double* by_row, double* by_column);
+  double (*maxima_of_table)(const float* table, int n_rows, int n_columns, const double* row_term,
+                            const double* column_term, double* by_row, double* by_column);
+  double (*maxima_of_table64)(const double* table, int n_rows, int n_columns, const double* row_term,
+                              const double* column_term, double* by_row, double* by_column);
   // Minimum, maximum and sum of n floats; a NaN or an infinity anywhere makes the sum not finite.
   Spread (*spread)(const float* values, std::size_t n);
 };

@@ -25,7 +25,6 @@ class Model : public SweepGraph {
   double unit = 1;                  // score = unit * (kernel score) + offset
   double rounding = 0;              // no bound and no belief of a sweep is further from the truth, as a score
   bool whole = true;                // no label of the problem has been left out
-  int n_labels = 0;                 // of the problem
   std::vector<int> count;           // (V) labels of a node
   std::vector<std::size_t> begin;   // (V + 1) where its row begins; rows are padded to whole vectors
   std::vector<int> original;        // by entry of the rows; only where labels have been left out
@@ -39,14 +38,14 @@ class Model : public SweepGraph {
 
   template <class T>
   void build(const Problem<T>& problem, const Statistics& statistics) {
-    n_labels = problem.n_labels;
     unit = statistics.unit();
     whole = true;
     original.clear();
     fixed.clear();
     link(*problem.graph);
     share_weights();
-    count.assign(n_nodes, n_labels);
+    count.resize(n_nodes);
+    for (int i = 0; i < n_nodes; ++i) count[i] = problem.count(node[i]);
     lay_out();
     offset = 0;
     copy_unary(problem, statistics);
@@ -61,7 +60,6 @@ class Model : public SweepGraph {
     offset = other.offset;
     unit = other.unit;
     rounding = other.rounding;
-    n_labels = other.n_labels;
     whole = false;
     fix(other, first, labels);
     link_within(other);
@@ -91,7 +89,7 @@ class Model : public SweepGraph {
     s.n_nodes = n_nodes;
     s.stride = stride_;
     s.width = uniform_ ? stride_ / kLanes : 0;
-    s.n_labels = whole ? n_labels : stride_;
+    s.n_labels = whole && n_nodes > 0 ? count[0] : stride_;
     s.table_row = n_edges > 0 ? table_row[0] : 0;
     s.count = count.data();
     s.row_begin = begin.data();
@@ -154,7 +152,7 @@ class Model : public SweepGraph {
  private:
   static constexpr float kNever = -1e30f;
 
-  bool uniform_ = true;  // all rows are equally long
+  bool uniform_ = true;  // all rows are equally long, and tables padded unless all nodes have as many labels
   int stride_ = 0;
   static constexpr double kPerEdge = 150;  // entries that take as long as all else that a message takes (measured)
   double sweep_cost_ = 0;
@@ -179,7 +177,7 @@ class Model : public SweepGraph {
       const int size = padded(count[i]);
       begin[i + 1] = begin[i] + size;
       stride_ = std::max(stride_, size);
-      uniform_ = uniform_ && size == padded(count[0]);
+      uniform_ = uniform_ && (whole ? count[i] == count[0] : size == padded(count[0]));
       for (int q = out_begin[i]; q < out_begin[i + 1]; ++q) {
         earlier_begin[q] = earlier_size_;
         earlier_size_ += size;
@@ -350,7 +348,7 @@ class Model : public SweepGraph {
       const double top = statistics.row_max[node[p]];
       offset += top;
       float* out = unary.data() + begin[p];
-      for (int a = 0; a < n_labels; ++a) out[a] = static_cast<float>((row[a] - top) / unit);
+      for (int a = 0; a < count[p]; ++a) out[a] = static_cast<float>((row[a] - top) / unit);
     }
   }
 
@@ -358,26 +356,30 @@ class Model : public SweepGraph {
   // may read a few floats past the end of a table. One that all edges share moves once.
   template <class T>
   void point_to_tables(const Problem<T>& problem, const Statistics& statistics) {
-    const std::size_t size = static_cast<std::size_t>(n_labels) * n_labels;
     shifted_.resize(n_edges);
     for (int e = 0; e < n_edges; ++e) shifted_[e] = std::is_same_v<T, double> || unit != 1 || statistics.is_offset(e);
-    const std::size_t reach = stride_ - n_labels;
     const bool shared = problem.shared();
-    auto must_copy = [&](int e) { return shifted_[e] || (shared ? reach > 0 : (n_edges - 1 - e) * size < reach); };
-    std::size_t copies = 0;
-    for (int e = 0; e < (shared ? std::min(n_edges, 1) : n_edges); ++e) copies += must_copy(e);
-    owned_tables_.assign(copies * size + kLanes, 0.f);
+    const std::size_t end = problem.n_interaction();
+    auto must_copy = [&](int e) {
+      const int reach = padded(problem.columns(e)) - problem.columns(e);
+      return shifted_[e] || problem.table_at(e) + problem.table_size(e) + reach > end;
+    };
+    std::size_t copied = 0;
+    for (int e = 0; e < problem.n_tables(); ++e) copied += must_copy(e) ? problem.table_size(e) : 0;
+    owned_tables_.assign(copied + kLanes, 0.f);
     table.resize(n_edges);
-    table_row.assign(n_edges, n_labels);
+    table_row.resize(n_edges);
     float* next = owned_tables_.data();
     for (int out = 0; out < n_edges; ++out) {
       const T* t = problem.table(edge[out]);
+      table_row[out] = problem.columns(edge[out]);
       if constexpr (std::is_same_v<T, float>) table[out] = t;
       if (!must_copy(edge[out])) continue;
       const double shift = shifted_[edge[out]] ? statistics.table_max[edge[out]] : 0;
       offset += shift;
       table[out] = shared && out > 0 ? table[0] : next;
       if (table[out] != next) continue;
+      const std::size_t size = problem.table_size(edge[out]);
       for (std::size_t k = 0; k < size; ++k) next[k] = static_cast<float>((t[k] - shift) / unit);
       next += size;
     }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 
 #include "messages/certificate.hpp"
 #include "messages/packed_model.hpp"
@@ -13,15 +12,16 @@
 
 namespace neuralfactors {
 
-// The costs of a certificate in terms of the bound that is returned, which may be lower than the certificate's.
+// The costs of a certificate of a whole model, in terms of the bound that is returned, which may be lower than the
+// certificate's.
 template <class T>
 void fill_reduced_costs(Task<T>& task, const Model& m, const Certificate& certificate) {
   const double slack = certificate.bound - task.out.bound;
-  task.out.reduced_costs.assign(static_cast<std::size_t>(m.n_nodes) * m.n_labels, 0);
-  for (int p = 0; p < m.n_nodes; ++p)
-    for (int a = 0; a < m.n_labels; ++a)
-      task.out.reduced_costs[static_cast<std::size_t>(m.node[p]) * m.n_labels + a] =
-          std::max(0.0, certificate.cost[static_cast<std::size_t>(p) * m.n_labels + a] - slack);
+  task.out.reduced_costs.assign(task.problem.row_at(task.problem.graph->n_nodes), 0);
+  for (int p = 0; p < m.n_nodes; ++p) {
+    double* costs = task.out.reduced_costs.data() + task.problem.row_at(m.node[p]);
+    for (int a = 0; a < m.count[p]; ++a) costs[a] = std::max(0.0, certificate.cost[m.begin[p] + a] - slack);
+  }
 }
 
 // Iterations until the gap is closed, stalls or the budget is spent.

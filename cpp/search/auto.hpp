@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/random.hpp"
+#include "expansion/alpha_expansion.hpp"
 #include "messages/bp.hpp"
 #include "messages/certificate.hpp"
 #include "messages/packed_model.hpp"
@@ -116,7 +117,7 @@ class AutoSearch {
       offer_icm();
       search_by_max_product();
     }
-    if (!done() && is_loose()) expand_labels();
+    if (!done() && is_loose() && AlphaExpansion::suits(task_.problem)) expand_labels();
     if (done() || !stalled || is_coarse()) return;
     if (!is_stalled()) close_gap();  // the labelling was to blame, not the bound
     if (done() || !is_stalled()) return;

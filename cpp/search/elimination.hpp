@@ -45,8 +45,7 @@ struct ExactScores {
       const Graph::Arc& arc = g.arcs[k];
       if (model.position[arc.node] != Model::kGone) continue;
       const int there = model.fixed[arc.node];
-      score += (arc.from_tail ? problem.at(arc.edge, here, there) : problem.at(arc.edge, there, here)) -
-               statistics.table_max[arc.edge];
+      score += problem.slice(arc, there)[here] - statistics.table_max[arc.edge];
     }
     return score;
   }

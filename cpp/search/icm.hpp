@@ -16,7 +16,7 @@ template <class T>
 void argmax_rows(const Problem<T>& p, std::vector<int>& labels) {
   labels.resize(p.graph->n_nodes);
   for (int i = 0; i < p.graph->n_nodes; ++i)
-    labels[i] = static_cast<int>(std::max_element(p.row(i), p.row(i) + p.n_labels) - p.row(i));
+    labels[i] = static_cast<int>(std::max_element(p.row(i), p.row(i) + p.count(i)) - p.row(i));
 }
 
 // Sweeps of single-node moves until none helps; returns the number of sweeps.
@@ -29,14 +29,14 @@ int improve_by_icm(const Problem<T>& p, std::vector<int>& labels, int max_sweeps
     interrupt.check();
     changed = false;
     for (int i = 0; i < p.graph->n_nodes; ++i) {
-      for (int a = 0; a < p.n_labels; ++a) score[a] = p.row(i)[a];
+      const int n_labels = p.count(i);
+      const T* row = p.row(i);
+      for (int a = 0; a < n_labels; ++a) score[a] = row[a];
       for (int k = p.graph->begin[i]; k < p.graph->begin[i + 1]; ++k) {
         const Graph::Arc& arc = p.graph->arcs[k];
-        const int other = labels[arc.node];
-        for (int a = 0; a < p.n_labels; ++a)
-          score[a] += arc.from_tail ? p.at(arc.edge, a, other) : p.at(arc.edge, other, a);
+        p.slice(arc, labels[arc.node]).add_to(score.data(), n_labels);
       }
-      const int best = static_cast<int>(std::max_element(score.begin(), score.end()) - score.begin());
+      const int best = static_cast<int>(std::max_element(score.begin(), score.begin() + n_labels) - score.begin());
       if (!(score[best] > score[labels[i]])) continue;
       labels[i] = best;
       changed = true;

@@ -24,10 +24,10 @@ inline bool choose_by_cost(const Certificate& certificate, const Model& model, d
   out.begin.assign(1, 0);
   out.label.clear();
   for (std::size_t i = 0; i < present.size(); ++i) {
-    const double* cost = certificate.cost.data() + i * model.n_labels;
+    const double* cost = certificate.cost.data() + model.begin[i];
     out.label.push_back(present[i]);
     for (int a = 0; a < model.count[i]; ++a)
-      if (a != present[i] && cost[model.label(static_cast<int>(i), a)] <= gap) out.label.push_back(a);
+      if (a != present[i] && cost[a] <= gap) out.label.push_back(a);
     out.begin.push_back(static_cast<int>(out.label.size()));
     const auto more = static_cast<double>(out.label.size()) - static_cast<double>(i + 1);
     if (more > room || out.size(static_cast<int>(i)) > Elimination<ModelScores>::kMaxCandidates) return false;

@@ -46,27 +46,26 @@ class TreeSolver {
   template <class T>
   void solve(const Problem<T>& p, std::vector<int>& labels, Interrupt& interrupt) {
     const Graph& g = *p.graph;
-    const int n_labels = p.n_labels;
-    up_.resize(static_cast<std::size_t>(g.n_nodes) * n_labels);
-    message_.assign(up_.size(), 0);
-    std::copy(p.unary, p.unary + up_.size(), up_.begin());
+    up_.assign(p.unary, p.row(g.n_nodes));
+    place_messages(p);
     for (std::size_t k = nodes_.size(); k-- > 0;) {
       if (k % 4096 == 0) interrupt.check();
       const int i = nodes_[k];
       if (parent_arc_[i] < 0) continue;
       const Graph::Arc& arc = g.arcs[parent_arc_[i]];
-      send(p, arc, row(up_, i, n_labels), row(message_, i, n_labels));
-      add(row(up_, arc.node, n_labels), row(message_, i, n_labels), n_labels);
+      send(p, arc, up_.data() + p.row_at(i), message(i));
+      add(up_.data() + p.row_at(arc.node), message(i), p.count(arc.node));
     }
     labels.assign(g.n_nodes, 0);
-    std::vector<double> score(n_labels);
+    std::vector<double> score(p.n_labels);
     for (int i : nodes_) {
-      std::copy_n(row(up_, i, n_labels), n_labels, score.begin());
+      const int n_labels = p.count(i);
+      std::copy_n(up_.data() + p.row_at(i), n_labels, score.begin());
       if (parent_arc_[i] >= 0) {
         const Graph::Arc& arc = g.arcs[parent_arc_[i]];
-        for (int a = 0; a < n_labels; ++a) score[a] += entry(p, arc, a, labels[arc.node]);
+        p.slice(arc, labels[arc.node]).add_to(score.data(), n_labels);
       }
-      labels[i] = static_cast<int>(std::max_element(score.begin(), score.end()) - score.begin());
+      labels[i] = static_cast<int>(std::max_element(score.begin(), score.begin() + n_labels) - score.begin());
     }
   }
 
@@ -74,25 +73,21 @@ class TreeSolver {
   template <class T>
   void reduced_costs(const Problem<T>& p, std::vector<double>& costs) {
     const Graph& g = *p.graph;
-    const int n_labels = p.n_labels;
     costs.assign(up_.begin(), up_.end());  // becomes the max-marginals, parents first
-    std::vector<double> outside(n_labels), down(n_labels);
+    std::vector<double> outside(p.n_labels), down(p.n_labels);
     for (int i : nodes_) {
-      double* here = row(costs, i, n_labels);
-      if (parent_arc_[i] >= 0) {
-        const Graph::Arc& arc = g.arcs[parent_arc_[i]];
-        const double* above = row(costs, arc.node, n_labels);
-        const double* mine = row(message_, i, n_labels);
-        for (int b = 0; b < n_labels; ++b) outside[b] = mine[b] == kForbidden ? kForbidden : above[b] - mine[b];
-        const Graph::Arc back{arc.edge, !arc.from_tail, i};
-        send(p, back, outside.data(), down.data());
-        add(here, down.data(), n_labels);
-      }
+      if (parent_arc_[i] < 0) continue;
+      const Graph::Arc& arc = g.arcs[parent_arc_[i]];
+      const double *above = costs.data() + p.row_at(arc.node), *mine = message(i);
+      for (int b = 0; b < p.count(arc.node); ++b) outside[b] = mine[b] == kForbidden ? kForbidden : above[b] - mine[b];
+      const Graph::Arc back{arc.edge, !arc.from_tail, i};
+      send(p, back, outside.data(), down.data());
+      add(costs.data() + p.row_at(i), down.data(), p.count(i));
     }
     for (int i = 0; i < g.n_nodes; ++i) {
-      double* here = row(costs, i, n_labels);
-      const double top = *std::max_element(here, here + n_labels);
-      for (int a = 0; a < n_labels; ++a) here[a] = top == kForbidden ? 0 : top - here[a];
+      double *here = costs.data() + p.row_at(i), *end = here + p.count(i);
+      const double top = *std::max_element(here, end);
+      for (; here < end; ++here) *here = top == kForbidden ? 0 : top - *here;
     }
   }
 
@@ -100,11 +95,21 @@ class TreeSolver {
   static constexpr int kUnseen = -2, kRoot = -1;
   static constexpr double kForbidden = -std::numeric_limits<double>::infinity();
   std::vector<int> nodes_, parent_arc_;  // parent_arc_: index in Graph::arcs of the arc from a node to its parent
-  std::vector<double> up_, message_;
+  std::vector<double> up_, messages_;
+  std::vector<std::size_t> message_begin_;  // (V) what a node tells its parent, for each label of the parent
 
-  static double* row(std::vector<double>& v, int i, int n_labels) {
-    return v.data() + static_cast<std::size_t>(i) * n_labels;
+  template <class T>
+  void place_messages(const Problem<T>& p) {
+    message_begin_.resize(nodes_.size());
+    std::size_t size = 0;
+    for (int i : nodes_) {
+      message_begin_[i] = size;
+      if (parent_arc_[i] >= 0) size += p.count(p.graph->arcs[parent_arc_[i]].node);
+    }
+    messages_.assign(size, 0);
   }
+
+  double* message(int i) { return messages_.data() + message_begin_[i]; }
 
   static void add(double* sum, const double* x, int n) {
     for (int a = 0; a < n; ++a) sum[a] += x[a];
@@ -116,23 +121,18 @@ class TreeSolver {
     return k;
   }
 
-  template <class T>
-  static double entry(const Problem<T>& p, const Graph::Arc& arc, int here, int there) {
-    return arc.from_tail ? p.at(arc.edge, here, there) : p.at(arc.edge, there, here);
-  }
-
   // out[b] = max_a score[a] + entry(a here, b at the other end of the arc)
   template <class T>
   static void send(const Problem<T>& p, const Graph::Arc& arc, const double* score, double* out) {
-    const int n_labels = p.n_labels;
+    const int n_rows = p.count(p.graph->tail[arc.edge]), n_columns = p.columns(arc.edge);
     const T* t = p.table(arc.edge);
     if (!arc.from_tail) {
-      for (int r = 0; r < n_labels; ++r, t += n_labels) out[r] = max_sum(score, t, n_labels);
+      for (int r = 0; r < n_rows; ++r, t += n_columns) out[r] = max_sum(score, t, n_columns);
       return;
     }
-    std::fill_n(out, n_labels, kForbidden);
-    for (int r = 0; r < n_labels; ++r, t += n_labels)
-      for (int c = 0; c < n_labels; ++c) out[c] = std::max(out[c], score[r] + t[c]);
+    std::fill_n(out, n_columns, kForbidden);
+    for (int r = 0; r < n_rows; ++r, t += n_columns)
+      for (int c = 0; c < n_columns; ++c) out[c] = std::max(out[c], score[r] + t[c]);
   }
 
   // max_a x[a] + y[a], by as many maxima as the processor can take side by side.

@@ -306,9 +306,9 @@ def test_exhaustive_knows_its_limit():
 
 
 KERNEL_CALL = {
-    "unary": np.zeros((3, 2)), "interaction": np.zeros((0, 2, 2)), "edges": np.zeros((0, 2), np.int64),
-    "node_ptr": np.array([0, 2, 3]), "edge_ptr": np.zeros(3, np.int64), "factor_ptr": np.array([0, 2]),
-    "factor_nodes": np.array([0, 1]), "factor_tables": np.zeros(4),
+    "unary": np.zeros(6), "interaction": np.zeros(0), "edges": np.zeros((0, 2), np.int64),
+    "node_ptr": np.array([0, 2, 3]), "edge_ptr": np.zeros(3, np.int64), "n_labels": 2, "row_ptr": None,
+    "table_ptr": None, "factor_ptr": np.array([0, 2]), "factor_nodes": np.array([0, 1]), "factor_tables": np.zeros(4),
 }  # fmt: skip
 
 
@@ -334,4 +334,4 @@ def test_the_kernel_checks_what_it_is_given(change, message):
 
 def test_the_kernel_takes_no_other_types():
     with pytest.raises(TypeError):
-        _kernels.GraphsFloat64(**(KERNEL_CALL | {"unary": np.zeros((3, 2), np.float32)}))
+        _kernels.GraphsFloat64(**(KERNEL_CALL | {"unary": np.zeros(6, np.float32)}))

@@ -41,7 +41,10 @@ def with_entry(array, place, value):
         ({"unary": np.zeros((3, 0))}, UNARY_SHAPE + "(3, 0)"),
         ({"unary": np.zeros(3)}, UNARY_SHAPE + "(3,)"),
         ({"unary": np.zeros((3, 2), complex)}, "unary must be of type float32, float64 or integer, got complex128"),
-        ({"unary": [[0.0, 1.0], [2.0]]}, "unary must be an array of numbers, but its rows differ in length"),
+        (
+            {"interaction": [[[0.0, 1.0], [2.0]]]},
+            "interaction must be an array of numbers, but its rows differ in length",
+        ),
         ({"interaction": np.zeros((3, 2, 2))}, TABLE_SHAPE + "(3, 2, 2)"),
         ({"interaction": np.zeros((2, 2, 3))}, TABLE_SHAPE + "(2, 2, 3)"),
         (
@@ -181,11 +184,14 @@ def test_an_empty_batch_is_fine():
 
 def test_kernel_checks_what_it_is_given():
     good = {
-        "unary": UNARY,
-        "interaction": TABLES,
+        "unary": UNARY.ravel(),
+        "interaction": TABLES.ravel(),
         "edges": EDGES,
         "node_ptr": np.array([0, 3]),
         "edge_ptr": np.array([0, 2]),
+        "n_labels": 2,
+        "row_ptr": None,
+        "table_ptr": None,
         "factor_ptr": np.zeros(1, np.int64),
         "factor_nodes": np.zeros(0, np.int64),
         "factor_tables": np.zeros(0),
@@ -209,7 +215,10 @@ def test_kernel_checks_what_it_is_given():
     graphs = _kernels.GraphsFloat64(**good)
     graphs.solve(**call)
     for name, value in {
-        "interaction": np.zeros((2, 2, 3)),
+        "unary": np.zeros(7),
+        "interaction": np.zeros(12),
+        "n_labels": 0,
+        "row_ptr": np.array([0, 2, 4, 6]),
         "edges": np.zeros((2, 3), np.int64),
         "node_ptr": np.array([0, 2]),
         "edge_ptr": np.array([1, 2]),
@@ -221,21 +230,39 @@ def test_kernel_checks_what_it_is_given():
         "score": np.zeros(2),
         "method": "magic",
         "init": np.array([0, 1, 2]),
-        "reduced_costs": np.zeros((3, 3)),
+        "reduced_costs": np.zeros(9),
     }.items():
         with pytest.raises(ValueError, match=r"\w+"):
             graphs.solve(**{**call, name: value})
     with pytest.raises(ValueError, match="labels is out of range"):
         graphs.judge(np.array([0, 1, 2]), np.inf, 0.0)
     for name, value in {
-        "unary": UNARY.astype(np.float32),
-        "interaction": np.asfortranarray(np.zeros((2, 2, 2))),
+        "unary": UNARY.astype(np.float32).ravel(),
+        "interaction": np.zeros(16)[::2],
         "edges": EDGES.astype(np.int32),
     }.items():
         with pytest.raises(TypeError):
             _kernels.GraphsFloat64(**{**good, name: value})
     with pytest.raises(TypeError):
         graphs.solve(**{**call, "labels": np.zeros(3, np.int32)})
+    check_places(good)
+
+
+def check_places(good):
+    """Sizes of their own: nodes with 1, 2 and 3 labels."""
+    ragged = good | {"n_labels": 3, "row_ptr": np.array([0, 1, 3, 6]), "table_ptr": np.array([0, 2, 8])}
+    _kernels.GraphsFloat64(**ragged)
+    for name, value in {
+        "n_labels": 2,
+        "row_ptr": np.array([0, 0, 3, 6]),
+        "table_ptr": np.array([0, 3, 8]),
+        "interaction": np.zeros(9),
+    }.items():
+        with pytest.raises(ValueError, match=r"\w+"):
+            _kernels.GraphsFloat64(**{**ragged, name: value})
+    for places in ({"row_ptr": None}, {"table_ptr": np.array([0, 2])}, {"row_ptr": np.array([0, 1, 6])}):
+        with pytest.raises(ValueError, match=r"\w+"):
+            _kernels.GraphsFloat64(**(ragged | places))
 
 
 def test_numpy_scalars_are_numbers():

@@ -140,7 +140,7 @@ def _document(file: Path, problem: MapProblem, method: str, result: Result, seco
         "nodes": len(problem.unary),
         "edges": len(problem.edges),
         "factors": len(problem.factors),
-        "labels_per_node": problem.unary.shape[1],
+        "labels_per_node": max(map(len, problem.unary)),
         "method": method,
         "status": result.status,
         "score": _finite(result.score),
@@ -161,7 +161,7 @@ def _show(problem: MapProblem, result: Result, seconds: float, *, with_labels: b
     if problem.factors:
         parts.append(counted(len(problem.factors), "larger factor"))
     facts = {
-        "problem": ", ".join([*parts, f"up to {counted(problem.unary.shape[1], 'label')}"]),
+        "problem": ", ".join([*parts, f"up to {counted(max(map(len, problem.unary)), 'label')}"]),
         "status": f"{result.status.replace('_', ' ')}: {MEANINGS[result.status]}",
         "score": f"{result.score:.12g}",
         "bound": f"{result.bound:.12g}",

@@ -8,8 +8,9 @@ from numpy.typing import NDArray
 from neuralfactors.inference._general_solvers import SOLVERS, find_solver, run_solver
 from neuralfactors.inference._kernel import judge, solve_in_kernel
 from neuralfactors.inference._local_problem import Answer, LocalProblem, eliminate, split
+from neuralfactors.inference._problem import Problem
 from neuralfactors.inference._result import BatchResult, Result
-from neuralfactors.inference._validate import Options, Problem
+from neuralfactors.inference._validate import Options
 
 _MAX_ENTRIES = 2**20  # of a table in variable elimination
 _PRECISION = 1e-9  # of the relaxation, relative to what the labelling gives up: what is left open is searched
@@ -74,7 +75,7 @@ class _Search:
         self.tol = tol
         self.equal = 0.0  # scores closer than this are equal but for rounding
         self.deadline = time.monotonic() + time_limit
-        self.allowed = np.isfinite(problem.unary)  # (V, L)
+        self.allowed = [np.isfinite(row) for row in problem.rows()]  # (V), of the labels of each node
         self.labels = start.labels
         self.score = -np.inf
         self.bound = start.bound
@@ -113,13 +114,14 @@ class _Search:
         self.iterations += r.iterations
         self.bound = max(self.score, min(self.bound, r.bound))
         if self.score > -np.inf and r.reduced_costs is not None:
-            self.allowed &= r.bound - r.reduced_costs >= self.score - self.equal
-            self.allowed[np.arange(len(self.labels)), self.labels] = True
+            for allowed, costs, label in zip(self.allowed, r.reduced_costs, self.labels, strict=True):
+                allowed &= r.bound - costs >= self.score - self.equal
+                allowed[label] = True
 
     def finish(self, solver: str | None) -> None:
         """Solves what is left, one connected component after the other."""
         constant, parts = split(self.problem.tables(), self.allowed)
-        labels = self.allowed.argmax(axis=1)  # right for the nodes with one label left
+        labels = np.array([row.argmax() for row in self.allowed], np.int64)  # right for the nodes with one label left
         bound = constant
         for part in parts:
             if bound == -np.inf:

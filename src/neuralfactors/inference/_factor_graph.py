@@ -41,16 +41,14 @@ class Factors:
 NO_FACTORS = Factors()
 
 
-def check_factors(factors: Any, n_labels: int, node_ptr: NDArray[np.int64]) -> Factors:
+def check_factors(factors: Any, sizes: NDArray[np.int64], node_ptr: NDArray[np.int64]) -> Factors:
     """The caller's list of factors, each over nodes of one graph; scores are left to the kernels to look at."""
     if not isinstance(factors, (list, tuple)):
         raise ValueError(f"factors must be a list of pairs (nodes, table), got {type(factors).__name__}")
-    if not factors:
-        return NO_FACTORS
-    return Factors.pack([_check_factor(k, pair, n_labels, node_ptr) for k, pair in enumerate(factors)])
+    return Factors.pack([_check_factor(k, pair, sizes, node_ptr) for k, pair in enumerate(factors)])
 
 
-def _check_factor(k: int, pair: Any, n_labels: int, node_ptr: NDArray[np.int64]) -> Factor:
+def _check_factor(k: int, pair: Any, sizes: NDArray[np.int64], node_ptr: NDArray[np.int64]) -> Factor:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise ValueError(f"factors[{k}] must be a pair (nodes, table), got {type(pair).__name__}")
     nodes = _as_array(pair[0], f"the nodes of factors[{k}]")
@@ -67,7 +65,7 @@ def _check_factor(k: int, pair: Any, n_labels: int, node_ptr: NDArray[np.int64])
     graphs = np.searchsorted(node_ptr, nodes, side="right") - 1
     if graphs.min() < graphs.max():
         raise ValueError(f"factors[{k}] has nodes of several graphs, from {graphs.min()} to {graphs.max()}")
-    return tuple(nodes.tolist()), _check_table(k, pair[1], (n_labels,) * len(nodes))
+    return tuple(nodes.tolist()), _check_table(k, pair[1], tuple(sizes[nodes].tolist()))
 
 
 def _check_table(k: int, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:

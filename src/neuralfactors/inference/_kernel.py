@@ -6,8 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.inference import _kernels
+from neuralfactors.inference._problem import Problem, split_rows
 from neuralfactors.inference._result import STATUSES, BatchResult, Status
-from neuralfactors.inference._validate import Options, Problem
+from neuralfactors.inference._validate import Options
+
+_STATUSES = np.array(STATUSES)
 
 
 def solve_in_kernel(
@@ -43,11 +46,13 @@ def solve_in_kernel(
     score, bound = np.zeros(n_graphs), np.zeros(n_graphs)
     status, iterations = np.zeros(n_graphs, np.int8), np.zeros(n_graphs, np.int32)
     costs = np.zeros(problem.unary.shape) if options.reduced_costs else None
+    flat = None if costs is None else costs.ravel()
     _graphs(problem).solve(
         options.method, options.tol, options.seed, options.max_iter, options.time_limit, init, n_threads, callback,
-        labels, score, bound, status, iterations, costs,
+        labels, score, bound, status, iterations, flat,
     )  # fmt: skip
-    return BatchResult(labels, score, bound, np.array(STATUSES)[status], iterations, problem.node_ptr, costs)
+    by_node = None if costs is None else split_rows(costs, problem.places)
+    return BatchResult(labels, score, bound, _STATUSES[status], iterations, problem.node_ptr, by_node)
 
 
 def judge(
@@ -60,8 +65,9 @@ def judge(
 
 def _graphs(problem: Problem) -> _kernels.GraphsFloat32 | _kernels.GraphsFloat64:
     kernel = _kernels.GraphsFloat32 if problem.unary.dtype == np.float32 else _kernels.GraphsFloat64
-    factors = problem.factors
+    factors, places = problem.factors, problem.places
+    row_ptr, table_ptr = (None, None) if places is None else (places.rows, places.tables)
     return kernel(
-        problem.unary, problem.interaction, problem.edges, problem.node_ptr, problem.edge_ptr,
-        factors.ptr, factors.nodes, factors.tables,
+        problem.unary.ravel(), problem.interaction.ravel(), problem.edges, problem.node_ptr, problem.edge_ptr,
+        problem.n_labels, row_ptr, table_ptr, factors.ptr, factors.nodes, factors.tables,
     )  # fmt: skip

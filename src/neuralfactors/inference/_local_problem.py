@@ -70,11 +70,11 @@ def eliminate(problem: LocalProblem, max_entries: float) -> NDArray[np.int64] | 
     return values if _kernels.eliminate(*problem.packed(), max_entries, values) else None
 
 
-def split(tables: Sequence[Factor], allowed: NDArray[np.bool_]) -> tuple[float, list[Part]]:
+def split(tables: Sequence[Factor], allowed: Sequence[NDArray[np.bool_]]) -> tuple[float, list[Part]]:
     """The score of the nodes with one label left, and the connected components of the others, given all tables.
 
-    The best score of a labelling that uses only `allowed` (V, L) labels is the sum of the former and of the best scores
-    of the components. A node without any allowed label makes all of it -inf.
+    The best score of a labelling that uses only `allowed` labels, a mask for each node, is the sum of the former and of
+    the best scores of the components. A node without any allowed label makes all of it -inf.
     """
     domains = [np.flatnonzero(row) for row in allowed]
     if any(len(domain) == 0 for domain in domains):

@@ -7,6 +7,8 @@ from typing import Literal, Self, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors.inference._problem import Rows
+
 Status = Literal["optimal", "within_tol", "approximate", "infeasible", "unresolved"]
 STATUSES: tuple[Status, ...] = get_args(Status)  # in the kernel's order
 
@@ -30,9 +32,9 @@ class Result:
         proof that there is none.
     iterations : int, default=0
         Sweeps, or moves for alpha-expansion.
-    reduced_costs : ndarray of shape (n_nodes, n_labels) or None, default=None
-        No labelling in which node i has label a scores more than `bound - reduced_costs[i, a]`: large values for all
-        labels but one mean confidence in that one.
+    reduced_costs : ndarray of shape (n_nodes, n_labels), list of vectors, or None, default=None
+        No labelling in which node i has label a scores more than `bound - reduced_costs[i][a]`: large values for all
+        labels but one mean confidence in that one. A list where nodes differ in their number of labels.
 
     Notes
     -----
@@ -55,7 +57,7 @@ class Result:
     bound: float
     status: Status
     iterations: int = 0
-    reduced_costs: NDArray[np.float64] | None = None
+    reduced_costs: Rows | None = None
 
     @property
     def gap(self) -> float:
@@ -81,7 +83,7 @@ class BatchResult:
         As in `Result`, graph by graph.
     node_ptr : ndarray of int of shape (n_graphs + 1,)
         Graph g has the nodes node_ptr[g] to node_ptr[g + 1] - 1.
-    reduced_costs : ndarray of shape (n_nodes, n_labels) or None, default=None
+    reduced_costs : ndarray of shape (n_nodes, n_labels), list of vectors, or None, default=None
         As in `Result`, for all nodes of the batch.
 
     Examples
@@ -100,7 +102,7 @@ class BatchResult:
     status: NDArray[np.str_]
     iterations: NDArray[np.int32]
     node_ptr: NDArray[np.int64]
-    reduced_costs: NDArray[np.float64] | None = None
+    reduced_costs: Rows | None = None
 
     @classmethod
     def join(cls, results: Sequence[Result], node_ptr: NDArray[np.int64]) -> Self:

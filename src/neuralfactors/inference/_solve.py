@@ -10,15 +10,16 @@ from neuralfactors._common.seeds import RandomState
 from neuralfactors.inference import _validate as validate
 from neuralfactors.inference._exact import solve_exact
 from neuralfactors.inference._kernel import solve_in_kernel
+from neuralfactors.inference._problem import Problem
 from neuralfactors.inference._result import BatchResult, Result
-from neuralfactors.inference._validate import METHODS, Options, Problem
+from neuralfactors.inference._validate import METHODS, Arrays, Options
 
 __all__ = ["METHODS", "solve", "solve_batch", "solve_problem"]
 
 
 def solve(
-    unary: ArrayLike,
-    interaction: ArrayLike,
+    unary: Arrays,
+    interaction: Arrays,
     edges: ArrayLike,
     factors: Sequence[tuple[ArrayLike, ArrayLike]] = (),
     *,
@@ -35,15 +36,17 @@ def solve(
 
     Parameters
     ----------
-    unary : array of shape (n_nodes, n_labels)
-        Scores of the labels of each node, float32, float64 or integers; higher is better, -inf forbids a label.
-    interaction : array of shape (n_edges, n_labels, n_labels)
+    unary : array of shape (n_nodes, n_labels), or list of vectors
+        Scores of the labels of each node, float32, float64 or integers; higher is better, -inf forbids a label. A list
+        of vectors of different lengths gives every node a number of labels of its own.
+    interaction : array of shape (n_edges, n_labels, n_labels), or list of matrices
         Scores of the label pairs of each edge (u, v): axis 0 is the label of u. -inf forbids a pair. One table that all
-        edges share has the shape (n_labels, n_labels) or (1, n_labels, n_labels), and is not copied.
+        edges share has the shape (n_labels, n_labels) or (1, n_labels, n_labels), and is not copied. Where nodes differ
+        in their number of labels, the table of an edge has as many rows as u has labels and as many columns as v has.
     edges : array of integers of shape (n_edges, 2)
         Node numbers. Parallel edges add up, self-loops count for their node, no order is needed.
     factors : list of (nodes, table), default=()
-        Further factors over any number Q of nodes, with a table of n_labels ** Q scores each, for the methods "auto",
+        Further factors over any number Q of nodes, with a table of an axis for each node, for the methods "auto",
         "trws", "bp", "icm", "exact" and "exhaustive".
     method : str, default="auto"
         - "auto": exact on forests and on two labels with submodular tables; otherwise relaxation and exact search in
@@ -89,6 +92,11 @@ def solve(
     >>> r = solve(unary, np.eye(2), np.array([[0, 1], [1, 2], [2, 0]]))
     >>> r.labels, r.score, r.bound, r.status
     (array([1, 1, 1]), 4.0, 4.0, 'optimal')
+
+    A node with two labels beside one with three:
+
+    >>> solve([np.array([0.0, 1.0]), np.array([0.0, 0.0, 2.0])], [np.eye(2, 3)], [[0, 1]]).labels
+    array([1, 2])
     """
     problem = validate.check_problem(unary, interaction, edges, factors=factors)
     options = validate.check_options(method, tol, random_state, max_iter, time_limit, reduced_costs)
@@ -96,8 +104,8 @@ def solve(
 
 
 def solve_batch(
-    unary: ArrayLike,
-    interaction: ArrayLike,
+    unary: Arrays,
+    interaction: Arrays,
     edges: ArrayLike,
     node_ptr: ArrayLike,
     edge_ptr: ArrayLike,
@@ -116,9 +124,9 @@ def solve_batch(
 
     Parameters
     ----------
-    unary : array of shape (n_nodes, n_labels)
+    unary : array of shape (n_nodes, n_labels), or list of vectors
         As in `solve`, the graphs one after the other.
-    interaction : array of shape (n_edges, n_labels, n_labels)
+    interaction : array of shape (n_edges, n_labels, n_labels), or list of matrices
         As in `solve`, the graphs one after the other.
     edges : array of integers of shape (n_edges, 2)
         As in `solve`, with node numbers of the whole batch.

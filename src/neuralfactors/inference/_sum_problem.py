@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.inference import _validate as validate
-from neuralfactors.inference._validate import Scores
+from neuralfactors.inference._problem import Scores
+from neuralfactors.inference._ragged import as_scores
 
 MAX_ENTRIES = 2**22  # of one table of an exact sum: a few hundredths of a second, 32 MB
 
@@ -51,7 +52,7 @@ def check_sums(
     edge_ptr: ArrayLike | None = None,
 ) -> SumProblem:
     """A `SumProblem` from the caller's arrays, which are not copied if they are C-contiguous and of one float type."""
-    u, p = validate.as_scores(unary, "unary"), validate.as_scores(interaction, "interaction")
+    u, p = as_scores(unary, "unary"), as_scores(interaction, "interaction")
     if u.ndim != 2 or u.shape[1] == 0:
         raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
     e = _edges(edges)

@@ -2,65 +2,22 @@
 
 import math
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors._common.seeds import RandomState, seed_of
-from neuralfactors.inference._factor_graph import NO_FACTORS, Factor, Factors, check_factors
+from neuralfactors.inference._factor_graph import check_factors
+from neuralfactors.inference._problem import Places, Problem, Scores
+from neuralfactors.inference._ragged import as_scores, check_ragged, is_ragged
 
 METHODS = ("auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exact", "exhaustive")
 WITH_REDUCED_COSTS = ("auto", "trws", "tree")
+Arrays = ArrayLike | Sequence[ArrayLike]
 RUN_TO_THE_END = ("tree", "maxflow", "exhaustive")  # methods whose work is not done in steps
-Scores = NDArray[Any]  # of type float32 or float64
-
-
-@dataclass(frozen=True)
-class Problem:
-    """Scores of a batch of graphs over one set of labels, as the kernels take them."""
-
-    unary: Scores  # (V, L)
-    interaction: Scores  # (E, L, L), or (1, L, L) where all edges share one table
-    edges: NDArray[np.int64]  # (E, 2)
-    node_ptr: NDArray[np.int64]  # (G + 1,)
-    edge_ptr: NDArray[np.int64]  # (G + 1,)
-
-    factors: Factors = NO_FACTORS
-
-    @property
-    def n_nodes(self) -> int:
-        """Number of nodes of all graphs."""
-        return len(self.unary)
-
-    @property
-    def n_labels(self) -> int:
-        """Number of labels."""
-        return int(self.unary.shape[1])
-
-    def graph(self, g: int) -> "Problem":
-        """Graph `g` alone."""
-        (first, end), (begin, stop) = self.node_ptr[g : g + 2].tolist(), self.edge_ptr[g : g + 2].tolist()
-        edges = self.edges[begin:stop] - first
-        own = [(tuple(i - first for i in nodes), t) for nodes, t in self._factors() if first <= nodes[0] < end]
-        one = np.array([0, end - first]), np.array([0, stop - begin])
-        tables = self.interaction if len(self.interaction) == 1 else self.interaction[begin:stop]
-        return Problem(self.unary[first:end], tables, edges, *one, Factors.pack(own))
-
-    def tables(self) -> list[Factor]:
-        """Rows, edges, self-loops and factors, in this order, as factors in float64 over distinct nodes."""
-        unary, distinct = self.unary.astype(np.float64), self.interaction.astype(np.float64)
-        interaction = np.broadcast_to(distinct, (len(self.edges), *distinct.shape[1:]))
-        rows: list[Factor] = [((i,), row) for i, row in enumerate(unary)]
-        ends = self.edges.tolist()
-        pairs: list[Factor] = [((i, j), t) for (i, j), t in zip(ends, interaction, strict=True) if i != j]
-        loops: list[Factor] = [((i,), np.diagonal(t)) for (i, j), t in zip(ends, interaction, strict=True) if i == j]
-        return [*rows, *pairs, *loops, *self._factors()]
-
-    def _factors(self) -> Iterator[Factor]:
-        return self.factors.unpack([self.n_labels] * self.n_nodes)
 
 
 @dataclass(frozen=True)
@@ -76,8 +33,8 @@ class Options:
 
 
 def check_problem(
-    unary: ArrayLike,
-    interaction: ArrayLike,
+    unary: Arrays,
+    interaction: Arrays,
     edges: ArrayLike,
     node_ptr: ArrayLike | None = None,
     edge_ptr: ArrayLike | None = None,
@@ -87,8 +44,8 @@ def check_problem(
 
     Parameters
     ----------
-    unary, interaction, edges : array
-        As in `solve`; not copied if they are C-contiguous and of one float type. Integers become float64.
+    unary, interaction, edges : array, or list of arrays for nodes with numbers of labels of their own
+        As in `solve`; arrays are not copied if they are C-contiguous and of one float type. Integers become float64.
     node_ptr, edge_ptr : array of shape (G + 1,), default=None
         As in `solve_batch`; None: one graph.
     factors : list of (nodes, table), default=()
@@ -104,35 +61,46 @@ def check_problem(
     ValueError
         With one sentence: the argument, what was expected, what came.
     """
-    u, p = as_scores(unary, "unary"), as_scores(_distinct(interaction), "interaction")
-    if u.ndim != 2 or u.shape[1] == 0:
-        raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
     e = _edges(edges)
-    n_labels = u.shape[1]
-    if p.ndim == 2:
-        p = p[None]
-    if p.size == 0 and len(e) == 0:
-        p = p.reshape(0, n_labels, n_labels)
-    if p.shape not in ((len(e), n_labels, n_labels), (1, n_labels, n_labels)):
-        expected = (len(e), n_labels, n_labels)
-        raise ValueError(
-            f"interaction must have the shape (n_edges, n_labels, n_labels) = {expected}, "
-            f"or {expected[1:]} for a table that all edges share, got {p.shape}"
-        )
-    dtype = np.result_type(u, p)
-    nodes = as_pointers(node_ptr, len(u), "node_ptr", "nodes")
+    places: Places | None = None
+    if is_ragged(unary):
+        u, p, places = check_ragged(unary, interaction, e)
+    else:
+        u, p = _check_equal(unary, interaction, e)
+    dtype, n_nodes = np.result_type(u, p), len(u) if places is None else len(places.rows) - 1
     problem = Problem(
         unary=np.ascontiguousarray(u, dtype),
         interaction=np.ascontiguousarray(p, dtype),
         edges=e,
-        node_ptr=nodes,
+        node_ptr=as_pointers(node_ptr, n_nodes, "node_ptr", "nodes"),
         edge_ptr=as_pointers(edge_ptr, len(e), "edge_ptr", "edges"),
-        factors=check_factors(factors, n_labels, nodes),
+        places=places,
     )
     if len(problem.node_ptr) != len(problem.edge_ptr):
         lengths = f"{len(problem.node_ptr)} and {len(problem.edge_ptr)}"
         raise ValueError(f"node_ptr and edge_ptr must have the same length, got {lengths}")
-    return problem
+    if isinstance(factors, (list, tuple)) and not factors:
+        return problem
+    return replace(problem, factors=check_factors(factors, problem.sizes, problem.node_ptr))
+
+
+def _check_equal(unary: Any, interaction: Any, edges: NDArray[np.int64]) -> tuple[Scores, Scores]:
+    """Rows (V, L) and tables (E, L, L) or (1, L, L), where all nodes have as many labels."""
+    u, p = as_scores(unary, "unary"), as_scores(_distinct(interaction), "interaction")
+    if u.ndim != 2 or u.shape[1] == 0:
+        raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
+    n_labels = u.shape[1]
+    if p.ndim == 2:
+        p = p[None]
+    if p.size == 0 and len(edges) == 0:
+        p = p.reshape(0, n_labels, n_labels)
+    expected = (len(edges), n_labels, n_labels)
+    if p.shape not in (expected, (1, *expected[1:])):
+        raise ValueError(
+            f"interaction must have the shape (n_edges, n_labels, n_labels) = {expected}, "
+            f"or {expected[1:]} for a table that all edges share, got {p.shape}"
+        )
+    return u, p
 
 
 def check_options(
@@ -170,9 +138,11 @@ def check_init(init: ArrayLike | None, problem: Problem) -> NDArray[np.int64] | 
             f"init must contain an integer label for each of the {problem.n_nodes} nodes, "
             f"got the shape {labels.shape} and type {labels.dtype}"
         )
-    wrong = np.flatnonzero((labels < 0) | (labels >= problem.n_labels))
+    sizes = problem.n_labels if problem.places is None else problem.sizes
+    wrong = np.flatnonzero((labels < 0) | (labels >= sizes))
     if len(wrong):
-        raise ValueError(f"init[{wrong[0]}] is {labels[wrong[0]]}, but labels run from 0 to {problem.n_labels - 1}")
+        i, last = wrong[0], np.broadcast_to(sizes, labels.shape)[wrong[0]] - 1
+        raise ValueError(f"init[{i}] is {labels[i]}, but labels run from 0 to {last}")
     return np.ascontiguousarray(labels, np.int64)
 
 
@@ -198,19 +168,6 @@ def check_threads(n_threads: int | None) -> int:
     if n_threads is None:
         return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     return as_count(n_threads, "n_threads")
-
-
-def as_scores(values: ArrayLike, name: str) -> NDArray[Any]:
-    """Scores as float32 or float64."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} must be an array of numbers, but its rows differ in length") from error
-    if array.dtype.kind in "iu":
-        return array.astype(np.float64)
-    if array.dtype not in (np.float32, np.float64):
-        raise ValueError(f"{name} must be of type float32, float64 or integer, got {array.dtype}")
-    return array
 
 
 def _distinct(tables: ArrayLike) -> ArrayLike:

@@ -15,8 +15,9 @@ from torch import Tensor
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.potentials import Potentials
 from neuralfactors.inference._factor_graph import Factors
+from neuralfactors.inference._problem import Problem
 from neuralfactors.inference._solve import solve_problem
-from neuralfactors.inference._validate import Options, Problem, check_options, check_threads
+from neuralfactors.inference._validate import Options, check_options, check_threads
 
 
 @dataclass(frozen=True)
@@ -280,7 +281,7 @@ def node_scores(potentials: Potentials) -> NDArray[np.float64]:
            [ 0., -3.]])
     """
     found = solve_problem(problem_of(potentials), check_options(reduced_costs=True), n_threads=check_threads(None))
-    assert found.reduced_costs is not None
+    assert isinstance(found.reduced_costs, np.ndarray)
     return 0.0 - found.reduced_costs
 
 

@@ -4,20 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from problem_files import problem_score, random_factors
+from problem_files import assert_same, problem_score, random_factors
 from problems import problems
 
 from neuralfactors.inference import MapProblem, read_uai, write_uai
-
-
-def same(problem, again):
-    for name in ("unary", "interaction"):
-        np.testing.assert_allclose(getattr(again, name), getattr(problem, name), rtol=1e-13, atol=1e-13)
-    np.testing.assert_array_equal(again.edges, problem.edges)
-    assert len(again.factors) == len(problem.factors)
-    for (nodes, table), (nodes_again, table_again) in zip(problem.factors, again.factors, strict=True):
-        np.testing.assert_array_equal(nodes, nodes_again)
-        np.testing.assert_allclose(table_again, table, rtol=1e-13, atol=1e-13)
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -29,7 +19,7 @@ def test_a_problem_survives_the_round_trip(tmp_path_factory, seed, suffix):
     (folder / "first.uai").write_text(truth.uai())
     problem = read_uai(folder / "first.uai")
     assert write_uai(folder / f"second.uai{suffix}", *problem) == 0
-    same(problem, read_uai(folder / f"second.uai{suffix}"))
+    assert_same(problem, read_uai(folder / f"second.uai{suffix}"), rtol=1e-13, atol=1e-13)
 
 
 def spreads(problem):

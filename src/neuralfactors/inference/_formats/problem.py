@@ -1,6 +1,6 @@
-"""The problem that a file describes, as arrays of one size: labels are padded, factors over the same pair added."""
+"""The problem that a file describes: factors over the same pair are added, those over one node are its row."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -12,6 +12,7 @@ from neuralfactors.inference._formats.scopes import Scopes
 
 MAX_BYTES = 2**32  # of all arrays of a problem
 MAX_ORDER = 30
+Tables = Sequence[NDArray[np.float64]] | NDArray[np.float64]  # a list, or an array of those that are alike
 
 
 class MapProblem(NamedTuple):
@@ -19,68 +20,71 @@ class MapProblem(NamedTuple):
 
     Parameters
     ----------
-    unary : ndarray of shape (n_nodes, n_labels)
-        -inf for labels that a node does not have, if others have more.
-    interaction : ndarray of shape (n_edges, n_labels, n_labels)
-        0 for labels that a node does not have.
+    unary : ndarray of shape (n_nodes, n_labels), or list of vectors
+        A list where nodes differ in their number of labels.
+    interaction : ndarray of shape (n_edges, n_labels, n_labels), or list of matrices
+        A list where nodes differ in their number of labels.
     edges : ndarray of shape (n_edges, 2)
         No pair of nodes comes twice.
     factors : list of (nodes, table)
-        Factors over three or more nodes; their tables are padded like `interaction`.
+        Factors over three or more nodes.
     """
 
-    unary: NDArray[np.float64]  # (V, L)
-    interaction: NDArray[np.float64]  # (E, L, L)
+    unary: Tables
+    interaction: Tables
     edges: NDArray[np.int64]  # (E, 2)
     factors: list[tuple[NDArray[np.int64], NDArray[np.float64]]]
 
 
 def check_size(path: Path, sizes: NDArray[np.int64], scopes: Iterable[Scopes]) -> None:
-    """Refuse a problem whose padded arrays would not fit into memory, or would have more axes than arrays can have."""
-    n_labels = int(sizes.max())
-    entries = float(len(sizes)) * n_labels
+    """Refuse a problem whose tables would not fit into memory, or would have more axes than arrays can have."""
+    entries = float(sizes.sum())
     for group in scopes:
         if group.order > MAX_ORDER:
             raise FileFormatError(f"{path} has a factor over {group.order} variables, but the limit is {MAX_ORDER}")
-        entries += len(group.members) * float(n_labels) ** group.order
+        entries += float(sizes[group.nodes].astype(np.float64).prod(axis=1).sum())
     if 8 * entries > MAX_BYTES:
         raise FileFormatError(
-            f"{path} needs {8 * entries / 2**30:.3g} GiB as arrays of {n_labels} labels for every node, "
+            f"{path} needs {8 * entries / 2**30:.3g} GiB as arrays, "
             f"more than the {MAX_BYTES / 2**30:g} GiB that are allowed"
         )
 
 
-def assemble(sizes: NDArray[np.int64], tables: Iterable[tuple[Scopes, NDArray[np.float64]]]) -> MapProblem:
-    """The problem of nodes with `sizes` labels and of factors of any order, with their padded tables (n, L, ..., L)."""
-    n_labels = int(sizes.max())
-    unary = np.where(np.arange(n_labels) < sizes[:, None], 0.0, -np.inf)
-    edges, interaction = np.zeros((0, 2), np.int64), np.zeros((0, n_labels, n_labels))
+def assemble(sizes: NDArray[np.int64], tables: Iterable[tuple[Scopes, Tables]]) -> MapProblem:
+    """The problem of nodes with `sizes` labels and of factors of any order, with their tables."""
+    unary = [np.zeros(size) for size in sizes.tolist()]
+    edges = np.zeros((0, 2), np.int64)
+    interaction: Tables = np.zeros((0, sizes[0], sizes[0]))
     factors = []
     for scopes, values in tables:
         if scopes.order == 0:
-            unary[0] += values.sum()  # where a constant stands does not matter
+            unary[0] += sum(values)  # where a constant stands does not matter
         elif scopes.order == 1:
-            np.add.at(unary, scopes.nodes[:, 0], values)
+            for node, row in zip(scopes.nodes[:, 0].tolist(), values, strict=True):
+                unary[node] += row
         elif scopes.order == 2:
-            edges, interaction = _merge(scopes.nodes, values, len(sizes))
+            edges, interaction = _merge(scopes.nodes, values)
         else:
             factors += list(zip(scopes.members.tolist(), scopes.nodes, values, strict=True))
     factors.sort(key=lambda factor: factor[0])
-    return MapProblem(unary, interaction, edges, [(nodes, table) for _, nodes, table in factors])
+    own = [(nodes, table) for _, nodes, table in factors]
+    if (sizes == sizes[0]).all():
+        return MapProblem(np.stack(unary), interaction, edges, own)
+    return MapProblem(unary, list(interaction), edges, own)
 
 
-def _merge(
-    nodes: NDArray[np.int64], tables: NDArray[np.float64], n_nodes: int
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _merge(nodes: NDArray[np.int64], tables: Tables) -> tuple[NDArray[np.int64], Tables]:
     """Edges and their tables, one for each pair of nodes: in the order and orientation in which pairs come first."""
-    pairs = nodes.min(axis=1) * n_nodes + nodes.max(axis=1)
-    _, first, pair_of = np.unique(pairs, return_index=True, return_inverse=True)
-    if len(first) == len(nodes):
+    place: dict[tuple[int, int], int] = {}
+    edges: list[tuple[int, int]] = []
+    merged: list[NDArray[np.float64]] = []
+    for (i, j), table in zip(nodes.tolist(), tables, strict=True):
+        k = place.setdefault((min(i, j), max(i, j)), len(edges))
+        if k == len(edges):
+            edges.append((i, j))
+            merged.append(table)
+        else:
+            merged[k] = merged[k] + (table if edges[k] == (i, j) else table.T)
+    if len(edges) == len(nodes):
         return nodes, tables
-    rank = np.argsort(np.argsort(first))
-    edges, edge_of = nodes[np.sort(first)], rank[pair_of]
-    reversed_ = nodes[:, 0] != edges[edge_of, 0]
-    tables[reversed_] = tables[reversed_].transpose(0, 2, 1)
-    interaction = np.zeros((len(edges), *tables.shape[1:]))
-    np.add.at(interaction, edge_of, tables)
-    return edges, interaction
+    return np.array(edges, np.int64), np.stack(merged) if isinstance(tables, np.ndarray) else merged

@@ -4,7 +4,6 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from neuralfactors._common.files import FileFormatError
 from neuralfactors.inference._formats.compression import read_text
 from neuralfactors.inference._formats.evidence import read_evidence
 from neuralfactors.inference._formats.numbers import Numbers, split_first_word
-from neuralfactors.inference._formats.problem import MapProblem, assemble, check_size
+from neuralfactors.inference._formats.problem import MapProblem, Tables, assemble, check_size
 from neuralfactors.inference._formats.scopes import Scopes, read_scopes
 
 _COMMENT = re.compile(rb"^c(?:[ \t].*)?$", re.MULTILINE)
@@ -67,9 +66,9 @@ def read_uai(path: str | os.PathLike[str], evidence: str | os.PathLike[str] | No
     problem = assemble(sizes, _tables(numbers.values, sizes, scopes, heads))
     if evidence is not None:
         nodes, labels = read_evidence(Path(evidence), sizes)
-        observed = problem.unary[nodes, labels]
-        problem.unary[nodes] = -np.inf
-        problem.unary[nodes, labels] = observed
+        for node, label in zip(nodes.tolist(), labels.tolist(), strict=True):
+            row = problem.unary[node]
+            row[np.arange(len(row)) != label] = -np.inf
     return problem
 
 
@@ -130,18 +129,25 @@ def _heads(numbers: Numbers, sizes: NDArray[np.int64], scopes: list[Scopes]) -> 
 
 def _tables(
     values: NDArray[np.float64], sizes: NDArray[np.int64], scopes: list[Scopes], heads: NDArray[np.int64]
-) -> Iterator[tuple[Scopes, NDArray[np.float64]]]:
-    """The logarithms of all tables, those of factors over as many nodes as one array, padded."""
-    n_labels = int(sizes.max())
+) -> Iterator[tuple[Scopes, Tables]]:
+    """The logarithms of all tables, those of factors over as many nodes together."""
     for group in scopes:
-        padded = np.zeros((len(group.members), *[n_labels] * group.order))
+        tables: list[NDArray[np.float64]] = [np.zeros(0)] * len(group.members)
+        alike: list[NDArray[np.float64]] = []
         for shape, rows in _by_shape(sizes[group.nodes]):
-            size = int(np.prod(shape))
-            for part in np.array_split(rows, max(1, len(rows) * size // _ENTRIES)):
-                entries = values[heads[group.members[part], None] + 1 + np.arange(size)]
-                place: tuple[Any, ...] = (part, *map(slice, shape))
-                padded[place] = _log(entries).reshape(-1, *shape)
-        yield group, padded
+            alike.append(_read_alike(values, heads[group.members[rows]] + 1, shape))
+            for k, table in zip(rows.tolist(), alike[-1], strict=True):
+                tables[k] = table
+        yield group, alike[0] if len(alike) == 1 else tables
+
+
+def _read_alike(values: NDArray[np.float64], starts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """The logarithms of tables of one shape, which begin at `starts`."""
+    size = int(np.prod(shape))
+    tables = np.empty((len(starts), size))
+    for part in np.array_split(np.arange(len(starts)), max(1, tables.size // _ENTRIES)):
+        tables[part] = _log(values[starts[part, None] + np.arange(size)])
+    return tables.reshape(-1, *shape)
 
 
 def _log(entries: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -30,9 +30,9 @@ def write_uai(
     ----------
     path : path
         The file, replaced in one step; compressed if its name ends with .gz, .xz or .bz2.
-    unary : array of shape (n_nodes, n_labels)
-        As in `solve`. All nodes have `n_labels` labels in the file; labels that are forbidden here stay so.
-    interaction : array of shape (n_edges, n_labels, n_labels)
+    unary : array of shape (n_nodes, n_labels), or list of vectors
+        As in `solve`. Labels that are forbidden here stay so.
+    interaction : array of shape (n_edges, n_labels, n_labels), or list of matrices
         As in `solve`.
     edges : array of shape (n_edges, 2)
         As in `solve`.
@@ -72,13 +72,13 @@ def write_uai(
     <BLANKLINE>
     """
     problem = check_problem(unary, interaction, edges, factors=list(factors))
-    n_nodes, n_labels = problem.unary.shape
+    n_nodes = problem.n_nodes
     if n_nodes == 0:
         raise ValueError("a UAI file needs at least one node, got none")
     judge(problem, np.zeros(n_nodes, np.int64))  # which looks at every edge and every score
     tables = problem.tables()
     offsets = [_offset(scope, table) for scope, table in tables]
-    lines = ["MARKOV", str(n_nodes), _words([n_labels] * n_nodes), str(len(tables))]
+    lines = ["MARKOV", str(n_nodes), _words(problem.sizes.tolist()), str(len(tables))]
     lines += [_words([len(scope), *scope]) for scope, _ in tables]
     lines += _table_lines(table - offset for offset, (_, table) in zip(offsets, tables, strict=True))
     write_text(Path(path), "\n".join(lines) + "\n")

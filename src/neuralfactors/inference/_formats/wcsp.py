@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from neuralfactors.inference._formats.compression import read_text
 from neuralfactors.inference._formats.numbers import Numbers, split_first_word
-from neuralfactors.inference._formats.problem import MapProblem, assemble, check_size
+from neuralfactors.inference._formats.problem import MapProblem, Tables, assemble, check_size
 from neuralfactors.inference._formats.scopes import Scopes, read_scopes
 
 _HINT = "; only cost functions given as lists of tuples can be read, not those given by a keyword"
@@ -111,22 +111,23 @@ def _find_functions(numbers: Numbers, n_functions: int, n_nodes: int) -> _Functi
 
 def _tables(
     numbers: Numbers, sizes: NDArray[np.int64], scopes: list[Scopes], functions: _Functions, top: int
-) -> Iterator[tuple[Scopes, NDArray[np.float64]]]:
-    """The scores of all cost functions, those over as many variables as one array, padded."""
-    n_labels = int(sizes.max())
+) -> Iterator[tuple[Scopes, Tables]]:
+    """The scores of all cost functions, those over as many variables together."""
     for group in scopes:
         sources = _sources(numbers, sizes, group, functions)
-        padded = np.empty((len(group.members), *[n_labels] * group.order))
-        padded.T[:] = _scores(numbers, functions.defaults[group.members], top)
+        shapes = sizes[group.nodes]
+        entries = shapes.prod(axis=1)
+        begin = np.cumsum(entries) - entries
+        flat = np.repeat(_scores(numbers, functions.defaults[group.members], top), entries)
         rows, places = _tuples(functions, group)
-        labels = _labels(numbers, places, sizes[group.nodes[rows]])
-        padded[(rows, *labels.T)] = _scores(numbers, places + group.order, top)
-        shared = sources != np.arange(len(sources))
-        padded[shared] = padded[sources[shared]]
-        for axis in range(group.order):
-            absent = np.arange(n_labels) >= sizes[group.nodes[:, axis], None]  # (n, L)
-            np.moveaxis(padded, axis + 1, 1)[absent] = 0.0
-        yield group, padded
+        labels = _labels(numbers, places, shapes[rows])
+        steps = np.cumprod(shapes[:, ::-1], axis=1)[:, ::-1] // shapes  # from a label of an axis to the next
+        flat[begin[rows] + (labels * steps[rows]).sum(axis=1)] = _scores(numbers, places + group.order, top)
+        tables = [flat[k : k + n].reshape(shape) for k, n, shape in zip(begin, entries, shapes.tolist(), strict=True)]
+        for k in np.flatnonzero(sources != np.arange(len(sources))):
+            tables[k][...] = tables[sources[k]]
+        alike = len(shapes) > 0 and (shapes == shapes[0]).all()
+        yield group, flat.reshape(-1, *shapes[0]) if alike else tables
 
 
 def _tuples(functions: _Functions, group: Scopes) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
