@@ -8,6 +8,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
+import numpy as np
 import torch
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
@@ -46,7 +47,9 @@ class StructuredEstimator(Predictor):
     verbose: int = 0
 
     # What files hold of the fitted state besides the model and its history.
-    _fitted: ClassVar[tuple[str, ...]] = ("n_labels_", "n_node_features_", "n_edge_features_", "order_")
+    _fitted: ClassVar[tuple[str, ...]] = (
+        "n_labels_", "n_node_features_", "n_edge_features_", "order_", "label_values_", "temperature_",
+    )  # fmt: skip
     _registry: ClassVar[dict[str, type[StructuredEstimator]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -143,6 +146,8 @@ class StructuredEstimator(Predictor):
         for name in kind._fitted:
             if name in document["fitted"]:
                 setattr(estimator, name, document["fitted"][name])
+        if estimator.label_values_ is not None:
+            estimator.label_values_ = np.array(estimator.label_values_)
         try:
             estimator.model_ = estimator._build_model(torch.Generator().manual_seed(0))
         except ValueError as error:
@@ -159,6 +164,8 @@ class StructuredEstimator(Predictor):
         self.n_node_features_ = samples.n_node_features
         self.n_edge_features_ = samples.n_edge_features
         self.order_ = samples.order
+        self.label_values_ = samples.classes
+        self.temperature_ = 1.0
 
     def _networks(self) -> tuple[Described, Described | None]:
         """What the unary and the interaction factor are to be."""

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar, NamedTuple, Self
 
+import numpy as np
 import torch
 from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
@@ -24,6 +25,7 @@ from neuralfactors.learning._auto_parameters import CHOSEN, by_name, resolve
 from neuralfactors.learning._decode import Decoder
 from neuralfactors.learning._descent import Descent, Progress
 from neuralfactors.learning._history import Callback, ProgressBar, Record, close
+from neuralfactors.learning._label_values import Classes, sorted_classes
 from neuralfactors.learning._losses import AUTO, check_class_weight, check_part, refuse_cost_matrix
 from neuralfactors.learning._subgradient import Pair, Subgradient, TrainingSettings
 from neuralfactors.learning._training_graphs import Samples, check_pairs, digest, has_edges, warn_of_dropped_edges
@@ -55,7 +57,14 @@ class GradientEstimator(StructuredEstimator):
     _parts: ClassVar[Parts] = {"unary": as_network, "trainer": or_default(Subgradient)}
     _fitted = (*StructuredEstimator._fitted, *(f"{name}_" for name in CHOSEN))
 
-    def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], *, validation: Labelled | None = None) -> Self:
+    def fit(
+        self,
+        X: Sequence[Graph],
+        Y: Sequence[ArrayLike],
+        sample_weight: ArrayLike | None = None,
+        *,
+        validation: Labelled | None = None,
+    ) -> Self:
         """Learn from labelled graphs.
 
         Parameters
@@ -63,7 +72,10 @@ class GradientEstimator(StructuredEstimator):
         X : sequence of Graph
             The samples, with the same numbers of features.
         Y : sequence of arrays of shape (V,)
-            Integer labels, one per node; −1 is void.
+            Labels, one per node: integers from 0, and −1 for void; or strings, or other values that sort, and None, NaN
+            or −1 for void.
+        sample_weight : array of shape (N,), default=None
+            By which the loss of every graph is multiplied; None: 1.
         validation : pair (X, Y), default=None
             Judged after every epoch; its accuracy goes into the history and, with a trainer that has
             `keep="validation"`, decides which iterate is kept and when to stop.
@@ -80,11 +92,14 @@ class GradientEstimator(StructuredEstimator):
         X, Y = check_pairs(X, Y)
         fraction = settings.trainer.validation_fraction
         if fraction is not None and validation is None:
-            (X, Y), validation = hold_out(X, Y, fraction, settings.seed)
+            kept, held = hold_out(len(X), fraction, settings.seed)
+            validation = [X[n] for n in held], [Y[n] for n in held]
+            X, Y = [X[n] for n in kept], [Y[n] for n in kept]
+            sample_weight = None if sample_weight is None else np.asarray(sample_weight)[kept]
         if settings.trainer.keep == "validation" and validation is None:
             raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
         continuing = self.warm_start and hasattr(self, "model_")
-        samples = self._check(X, Y, settings, self.n_labels, continuing)
+        samples = self._check(X, Y, settings, self.n_labels, continuing, sample_weight)
         settings = resolve(settings, samples)
         if settings.void == "drop" and settings.loss != "cross-entropy":
             warn_of_dropped_edges(samples, 'void="complete" labels them by inference')
@@ -97,7 +112,15 @@ class GradientEstimator(StructuredEstimator):
             warnings.warn(f"{type(self).__name__}: {shortfall}", ConvergenceWarning, stacklevel=2)
         return self
 
-    def partial_fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | None = None) -> Self:
+    def partial_fit(
+        self,
+        X: Sequence[Graph],
+        Y: Sequence[ArrayLike],
+        n_labels: int | None = None,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+    ) -> Self:
         """One more epoch, on these graphs.
 
         A model from `fit` or from a file is trained further. In place of the schedule "cosine", which ends after
@@ -112,10 +135,14 @@ class GradientEstimator(StructuredEstimator):
         X : sequence of Graph
             The samples of this epoch.
         Y : sequence of arrays of shape (V,)
-            Integer labels, one per node; −1 is void.
+            Labels, as in `fit`.
         n_labels : int, default=None
             Number of labels, fixed by the first call. None: the parameter of that name, or the highest label in Y plus
             1.
+        sample_weight : array of shape (N,), default=None
+            As in `fit`.
+        classes : array of shape (L,), default=None
+            All labels, for the first call, where they are no integers and Y lacks some.
 
         Returns
         -------
@@ -132,7 +159,9 @@ class GradientEstimator(StructuredEstimator):
         if settings.trainer.schedule == "cosine":
             settings = replace(settings, trainer=replace(settings.trainer, schedule="constant"))
         continuing = hasattr(self, "model_")
-        samples = self._check(X, Y, settings, None if continuing else n_labels or self.n_labels, continuing)
+        n_labels = None if continuing else n_labels or self.n_labels
+        given = None if classes is None or continuing else sorted_classes(np.asarray(classes).tolist())
+        samples = self._check(X, Y, settings, n_labels, continuing, sample_weight, given)
         settings = resolve(settings, samples, self._chosen() if continuing else None)
         if hasattr(self, "descent_") and self.descent_.serves(settings):
             self.descent_.adopt(settings, self._decoder().for_training(), self._on_device(self._weights(samples)))
@@ -179,10 +208,19 @@ class GradientEstimator(StructuredEstimator):
         settings: TrainingSettings,
         n_labels: int | None,
         continuing: bool,
+        sample_weight: ArrayLike | None,
+        classes: Classes | None = None,
     ) -> Samples:
         """The samples, which must fit the model if there is one to continue."""
-        known = self.n_labels_ if continuing else 0
-        samples = Samples.check(X, Y, n_labels, known=known, drop_void=settings.void == "drop")
+        samples = Samples.check(
+            X,
+            Y,
+            n_labels,
+            known=self.n_labels_ if continuing else 0,
+            drop_void=settings.void == "drop",
+            classes=self.label_values_ if continuing else classes,
+            sample_weight=sample_weight,
+        )
         if not continuing:
             return samples
         self._check_description()
@@ -221,7 +259,7 @@ class GradientEstimator(StructuredEstimator):
                 if stored is not None:
                     checkpoint.resume(descent, stored, run)
                     self.history_ = descent.progress.history
-            evaluate = None if validation is None else lambda: self.score(*validation)
+            evaluate = None if validation is None else lambda: self._share_right(*validation)
             descent.run(samples, evaluate, callbacks, write)
         finally:
             close(callbacks)

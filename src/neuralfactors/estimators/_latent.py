@@ -16,9 +16,10 @@ from torch import Tensor
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.graph import Graph
 from neuralfactors._core.potentials import Potentials
+from neuralfactors.estimators._labels import LabelledPredictor, Predictions
 from neuralfactors.estimators._linear_svms import ConvexEstimator
-from neuralfactors.estimators._parts import Composed, Parts, or_default
-from neuralfactors.estimators._prediction import Predictor, check_known
+from neuralfactors.estimators._parts import Parts, or_default
+from neuralfactors.estimators._prediction import Predictor
 from neuralfactors.estimators._start_states import start_states
 from neuralfactors.estimators._structural import StructuralSVM
 from neuralfactors.learning._losses import check_count, check_option
@@ -29,7 +30,7 @@ Labels = NDArray[np.int64]
 
 
 @dataclass(eq=False, repr=False)
-class LatentSVM(Composed):
+class LatentSVM(LabelledPredictor):
     """Structural SVM in which every label has hidden states, and nodes labelled −1 are hidden altogether.
 
     Learning begins with states by k-means, of what lies in and around a node, as equal states would stay equal for
@@ -77,15 +78,17 @@ class LatentSVM(Composed):
 
     _parts: ClassVar[Parts] = {"base": or_default(lambda: StructuralSVM((), ()))}
 
-    def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Self:
+    def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], sample_weight: ArrayLike | None = None) -> Self:
         """Learn from graphs and label vectors.
 
         Parameters
         ----------
         X : sequence of Graph
             The graphs.
-        Y : sequence of arrays of int
-            Labels, one array per graph; −1 at hidden nodes.
+        Y : sequence of arrays
+            Labels, one array per graph, as in `StructuralSVM`; void at hidden nodes.
+        sample_weight : array of shape (N,), default=None
+            By which the hinge of every graph is multiplied; None: 1.
 
         Returns
         -------
@@ -95,13 +98,14 @@ class LatentSVM(Composed):
         check_option("learner", self.learner, tuple(ROUNDS))
         rounds = ROUNDS[self.learner] if self.max_iter is None else self.max_iter
         check_count("max_iter", rounds)
-        samples = Samples.check(X, Y, drop_void=False)
+        samples = Samples.check(X, Y, drop_void=False, sample_weight=sample_weight)
+        self.n_labels_, self.label_values_ = samples.n_labels, samples.classes
         self.state_label_ = _state_labels(self.n_states, samples.n_labels)
         seen = [_without_cost_where_hidden(samples.X[n], y) for n, y in enumerate(samples.Y)]
         states = start_states(samples, self.state_label_, seed_of(self.random_state))
         self.base_ = clone(self.part("base")).set_params(n_labels=len(self.state_label_), **self._costs(samples))
         for self.n_iter_ in range(1, rounds + 1):
-            self._improve(seen, states)
+            self._improve(seen, states, sample_weight)
             completed = self._states(seen, list(samples.Y))
             changed = any((a != b).any() for a, b in zip(states, completed, strict=True))
             states = completed
@@ -109,22 +113,51 @@ class LatentSVM(Composed):
                 break
         return self
 
-    def predict(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[Labels]:
+    @property
+    def n_features_in_(self) -> int:
+        """Number of node features in `fit`."""
+        check_is_fitted(self, "base_")
+        return int(self.base_.n_features_in_)
+
+    def predict(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[NDArray[Any]]:
         """Labels of the nodes, those of hidden ones included.
 
         Parameters
         ----------
         X : sequence of Graph
             The graphs.
-        known : sequence of arrays of int, default=None
-            Labels that are given, one array per graph, −1 where there is none; they are kept.
+        known : sequence of arrays, default=None
+            Labels that are given, one array per graph, void where there is none; they are kept.
 
         Returns
         -------
         list of ndarray of shape (V,)
             Labels, one array per graph.
         """
-        return [self.state_label_[states] for states in self.predict_states(X, known)]
+        check_is_fitted(self, "base_")
+        return self._decode(self._predict(X, self._check_known(X, known)))
+
+    def predict_proba(
+        self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None
+    ) -> list[NDArray[np.floating[Any]]]:
+        """Probabilities of the labels of every node: those of their states, added up.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The graphs.
+        known : sequence of arrays, default=None
+            As in `predict`.
+
+        Returns
+        -------
+        list of ndarray of shape (V, L)
+            Rows sum to 1; how they are found is said in `StructuralSVM.predict_proba`.
+        """
+        check_is_fitted(self, "base_")
+        of_label = np.eye(self.n_labels_)[self.state_label_]
+        states = self.base_._proba(X, self._check_known(X, known), self._restrict)
+        return Predictions(found @ of_label.astype(found.dtype) for found in states)
 
     def predict_states(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[Labels]:
         """States of the nodes, which `state_label_` turns into labels.
@@ -142,41 +175,26 @@ class LatentSVM(Composed):
             Numbers of states, one array per graph.
         """
         check_is_fitted(self, "base_")
-        return self._states(X, check_known(X, known, int(self.state_label_.max()) + 1))
+        return self._states(X, self._check_known(X, known))
 
-    def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
-        """Share of the labelled nodes that are predicted right.
-
-        Parameters
-        ----------
-        X : sequence of Graph
-            The graphs.
-        Y : sequence of arrays of int
-            True labels; −1 does not count.
-
-        Returns
-        -------
-        float
-            From 0 to 1.
-        """
-        y, y_pred = np.concatenate([np.asarray(y) for y in Y]), np.concatenate(self.predict(X))
-        return float(np.mean((y_pred == y)[y >= 0]))
-
-    def _improve(self, X: list[Graph], states: list[Labels]) -> None:
+    def _improve(self, X: list[Graph], states: list[Labels], sample_weight: ArrayLike | None) -> None:
         if self.learner == "subgradient":
-            self.base_.partial_fit(X, states, n_labels=len(self.state_label_))
+            self.base_.partial_fit(X, states, len(self.state_label_), sample_weight)
         else:
-            self.base_.fit(X, states)
+            self.base_.fit(X, states, sample_weight)
 
-    def _states(self, X: Sequence[Graph], Y: list[Labels] | None) -> list[Labels]:
-        labels = torch.from_numpy(self.state_label_)
-
-        def restrict(given: Potentials, y: Tensor, _: Tensor | None) -> Potentials:
-            allowed = (labels.to(y.device) == y[:, None]) | (y < 0)[:, None]
-            return given.with_unary(given.unary.masked_fill(~allowed, -torch.inf))
-
-        states: list[Labels] = self.base_._decode_altered(X, Y, restrict)
+    def _states(self, X: Sequence[Graph], Y: Sequence[Labels] | None) -> list[Labels]:
+        states: list[Labels] = self.base_._decode_altered(X, Y, self._restrict)
         return states
+
+    def _predict(self, X: Sequence[Graph], known: Sequence[Labels] | None = None) -> list[Labels]:
+        return [self.state_label_[states] for states in self._states(X, known)]
+
+    def _restrict(self, given: Potentials, y: Tensor, _: Tensor | None) -> Potentials:
+        """The potentials in which every labelled node has a state of its label."""
+        labels = torch.from_numpy(self.state_label_)
+        allowed = (labels.to(y.device) == y[:, None]) | (y < 0)[:, None]
+        return given.with_unary(given.unary.masked_fill(~allowed, -torch.inf))
 
     def _costs(self, samples: Samples) -> dict[str, Any]:
         """The base's own weight of classes, for states: those of one label are equally right, if it can say so."""

@@ -50,7 +50,7 @@ class ConvexEstimator(StructuredEstimator):
     _parts: ClassVar[Parts] = {"decoder": or_default(Decoder)}
     _fitted = (*StructuredEstimator._fitted, "C_", "objective_", "converged_")
 
-    def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Self:
+    def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], sample_weight: ArrayLike | None = None) -> Self:
         """Learn from labelled graphs until the duality gap is small enough.
 
         Parameters
@@ -58,7 +58,9 @@ class ConvexEstimator(StructuredEstimator):
         X : sequence of Graph
             The samples, with the same numbers of features.
         Y : sequence of arrays of shape (V,)
-            Integer labels, one per node; nodes labelled −1 and their edges are left out.
+            Labels, one per node, as in `StructuralSVM`; void nodes and their edges are left out.
+        sample_weight : array of shape (N,), default=None
+            By which the hinge of every graph is multiplied; None: 1.
 
         Returns
         -------
@@ -71,7 +73,7 @@ class ConvexEstimator(StructuredEstimator):
             raise ValueError(f"tol must not be negative, got {self.tol}")
         if find_checkpoint(self.callbacks):
             raise ValueError(f"{type(self).__name__} cannot be resumed: callbacks must not contain a Checkpoint")
-        samples = Samples.check(X, Y, self.n_labels)
+        samples = Samples.check(X, Y, self.n_labels, sample_weight=sample_weight)
         warn_of_dropped_edges(samples, 'StructuralSVM((), ()) labels them by inference, void="complete"')
         self._take_sizes(samples)
         self.C_ = auto_C(samples) if self.C == AUTO else float(self.C)

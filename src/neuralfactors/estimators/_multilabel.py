@@ -66,7 +66,7 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
 
     _parts: ClassVar[Parts] = {"base": or_default(StructuralSVM)}
 
-    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
+    def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from points and the labels that they have.
 
         Parameters
@@ -75,6 +75,8 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
             Features.
         Y : array of shape (N, K)
             1 where a point has a label, 0 where it does not, −1 where that is not known.
+        sample_weight : array of shape (N,), default=None
+            By which the loss of every point is multiplied; None: 1.
 
         Returns
         -------
@@ -88,7 +90,7 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
         self.edges_ = _label_pairs(self.edges, labels)
         unary, interaction = self._factors(seed_of(getattr(self.part("base"), "random_state", 0)))
         self.base_ = clone(self.part("base")).set_params(unary=unary, interaction=interaction, n_labels=2)
-        self.base_.fit(self._graphs(points), list(labels))
+        self.base_.fit(self._graphs(points), list(labels), sample_weight)
         return self
 
     def predict(self, X: ArrayLike, known: ArrayLike | None = None) -> NDArray[np.int64]:
@@ -107,8 +109,27 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
             0 and 1, int64.
         """
         graphs = self._checked(X)
-        fixed = {} if known is None else {"known": list(check_indicators("known", known, len(graphs), self.n_outputs_))}
-        return np.array(self.base_.predict(graphs, **fixed), dtype=np.int64).reshape(-1, self.n_outputs_)
+        found = self.base_.predict(graphs, **self._fixed(known, len(graphs)))
+        return np.concatenate(found).reshape(-1, self.n_outputs_)
+
+    def predict_proba(self, X: ArrayLike, known: ArrayLike | None = None) -> NDArray[np.floating[Any]]:
+        """Probability that points have labels; how it is found is said in `StructuralSVM.predict_proba`.
+
+        Parameters
+        ----------
+        X : array of shape (N, D)
+            Features.
+        known : array of shape (N, K), default=None
+            As in `predict`.
+
+        Returns
+        -------
+        ndarray of shape (N, K)
+            From 0 to 1, exact with the edges of a tree.
+        """
+        graphs = self._checked(X)
+        found = self.base_.predict_proba(graphs, **self._fixed(known, len(graphs)))
+        return np.concatenate(found)[:, 1].reshape(-1, self.n_outputs_)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the fitted classifier into a folder: JSON and safetensors; no code.
@@ -161,6 +182,9 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
         generator = torch.Generator().manual_seed(seed)
         scores = Factor(self.n_features_in_, 2 * self.n_outputs_, hidden=self.hidden, generator=generator)
         return _ScoresOfLabels(scores, self.n_outputs_), _TablesOfPairs(len(self.edges_))
+
+    def _fixed(self, known: ArrayLike | None, n_points: int) -> dict[str, list[NDArray[np.int64]]]:
+        return {} if known is None else {"known": list(check_indicators("known", known, n_points, self.n_outputs_))}
 
     def _checked(self, X: ArrayLike) -> list[Graph]:
         check_is_fitted(self, "base_")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import torch
@@ -11,49 +11,122 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from neuralfactors._common.labels import VOID
 from neuralfactors._core.factor_model import FactorModel
-from neuralfactors._core.graph import Graph, check_agreement, check_labels
+from neuralfactors._core.graph import Graph, check_agreement
 from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.potentials import Potentials
-from neuralfactors.estimators._parts import Composed
+from neuralfactors.estimators._labels import LabelledPredictor, Predictions
+from neuralfactors.estimators._probabilities import best_temperature, node_marginals, scaled
 from neuralfactors.learning._decode import Decoder, clamp_labelled, node_scores
 from neuralfactors.learning._losses import check_class_weight, check_part
 from neuralfactors.learning._margin import loss_augment, node_costs
-from neuralfactors.learning._training_graphs import Samples, check_pairs, check_sequence, check_void_mark, has_edges
+from neuralfactors.learning._training_graphs import Samples, check_sequence, has_edges
+
+Alteration = Callable[[Potentials, Tensor, Tensor | None], Potentials]
 
 
-class Predictor(Composed):
-    """Labels, scores and potentials of graphs, by a `FactorModel` that a subclass has fitted."""
+class Predictor(LabelledPredictor):
+    """Labels, probabilities, scores and potentials of graphs, by a `FactorModel` that a subclass has fitted."""
 
     model_: FactorModel
-    n_labels_: int
     n_node_features_: int
     n_edge_features_: int
     order_: int
+    temperature_: float = 1.0
 
-    def predict(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[NDArray[np.int64]]:
+    @property
+    def n_features_in_(self) -> int:
+        """Number of node features in `fit`."""
+        check_is_fitted(self, "model_")
+        return self.n_node_features_
+
+    def predict(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[NDArray[Any]]:
         """The labelling of highest score that inference finds, for every graph.
 
         Parameters
         ----------
         X : sequence of Graph
             With the numbers of features that the estimator was fitted with.
-        known : sequence of arrays of int, default=None
-            Labels that are given, one array per graph, −1 where there is none: they are kept, and the others are those
-            that go best with them.
+        known : sequence of arrays, default=None
+            Labels that are given, one array per graph, void where there is none: they are kept, and the others are
+            those that go best with them.
 
         Returns
         -------
         list of ndarray of shape (V,)
-            Labels, int64, one array per graph.
+            Labels, as in `fit`; integers are int64. One array per graph.
         """
         check_is_fitted(self, "model_")
-        return self._decode_altered(
-            X, check_known(X, known, self.n_labels_), lambda given, y, _: clamp_labelled(given, y)
-        )
+        return self._decode(self._predict(X, self._check_known(X, known)))
 
-    def loss_augmented_predict(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> list[NDArray[np.int64]]:
+    def _predict(self, X: Sequence[Graph], known: Sequence[NDArray[np.int64]] | None = None) -> list[NDArray[np.int64]]:
+        return self._decode_altered(X, known, _clamp)
+
+    def predict_proba(
+        self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None
+    ) -> list[NDArray[np.floating[Any]]]:
+        """Probabilities of the labels of every node: the marginals of p(y) ∝ exp(g(x, y) / T).
+
+        They are exact on graphs of low treewidth, such as chains and trees. Elsewhere they are pseudo-marginals of
+        tree-reweighted sums, or what `decoder__marginals` chooses. T is `temperature_`: 1 unless `calibrate` has found
+        a better one, without which the probabilities of a model trained for margins are not calibrated.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            As in `predict`.
+        known : sequence of arrays, default=None
+            As in `predict`: what others then are given these labels.
+
+        Returns
+        -------
+        list of ndarray of shape (V, L)
+            Rows sum to 1; columns are those of `classes_`. On graphs with cycles the argmax of each row need not be
+            what `predict` returns, which is one joint labelling.
+        """
+        check_is_fitted(self, "model_")
+        return Predictions(self._proba(X, self._check_known(X, known), _clamp))
+
+    def marginals(self, potentials: Potentials) -> NDArray[np.floating[Any]]:
+        """Probabilities of the labels of every node, as `predict_proba` finds them.
+
+        Parameters
+        ----------
+        potentials : Potentials
+            Such as those of `potentials`, of one graph or of a batch.
+
+        Returns
+        -------
+        ndarray of shape (V, L)
+            Rows sum to 1.
+        """
+        return node_marginals(scaled(potentials, 1.0 / self.temperature_), self._decoder())
+
+    def calibrate(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Self:
+        """Choose the temperature of `predict_proba` by graphs that the model has not learned from.
+
+        The labels that `predict` finds stay the same.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            Held-out graphs.
+        Y : sequence of arrays of shape (V,)
+            Their labels, as in `fit`.
+
+        Returns
+        -------
+        self
+            With the `temperature_` T at which the labelled nodes have the highest mean log-probability.
+        """
+        check_is_fitted(self, "model_")
+        samples = Samples.check(X, Y, known=self.n_labels_, classes=self.label_values_, drop_void=False)
+        potentials = list(self._altered(X, None, _clamp, self._scores))
+        y, weight = np.concatenate(samples.Y), np.concatenate([_weights(samples.X[n]) for n in range(len(samples))])
+        self.temperature_ = best_temperature(potentials, y, weight, self._decoder())
+        return self
+
+    def loss_augmented_predict(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> list[NDArray[Any]]:
         """The labelling z that violates the margin most, for every graph: of largest score plus loss Δ(y, z); Eq. (8).
 
         Parameters
@@ -61,24 +134,24 @@ class Predictor(Composed):
         X : sequence of Graph
             As in `predict`.
         Y : sequence of arrays of int
-            True labels, one array per graph; −1 for void, which costs nothing.
+            True labels, one array per graph; void ones cost nothing.
 
         Returns
         -------
         list of ndarray of shape (V,)
-            Labels, int64, one array per graph.
+            Labels, one array per graph.
         """
         check_is_fitted(self, "model_")
-        samples = Samples.check(X, Y, self.n_labels_, drop_void=False)
+        samples = Samples.check(X, Y, self.n_labels_, known=self.n_labels_, classes=self.label_values_, drop_void=False)
         weight = check_class_weight(samples.class_weight(getattr(self, "class_weight", None)))
 
         def augment(given: Potentials, y: Tensor, node_weight: Tensor | None) -> Potentials:
             return loss_augment(given, y, node_costs(y, weight, node_weight))
 
-        return self._decode_altered(X, list(samples.Y), augment)
+        return self._decode(self._decode_altered(X, samples.Y, augment))
 
     def decode(self, potentials: Potentials) -> NDArray[np.int64]:
-        """Labels that the decoder finds to score highest.
+        """Numbers of the labels that the decoder finds to score highest; `classes_` has what they stand for.
 
         Parameters
         ----------
@@ -141,44 +214,44 @@ class Predictor(Composed):
                 found.append(Potentials(whole.unary[nodes].clone(), tables.clone(), ends))
         return found
 
-    def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
-        """Share of the labelled nodes that are predicted right, by their weight where graphs have `node_weight`.
-
-        Parameters
-        ----------
-        X : sequence of Graph
-            As in `predict`.
-        Y : sequence of arrays of shape (V,)
-            True labels of every graph; −1 is void and not counted.
-
-        Returns
-        -------
-        float
-            From 0 to 1; NaN where no node is labelled.
-        """
-        X, Y = check_pairs(X, Y)
-        labels, right, total = [], 0.0, 0.0
-        for n, y_pred in enumerate(self.predict(X)):
-            y, weight = check_labels(Y[n], X[n].n_nodes, f"Y[{n}]"), X[n].node_weight
-            counted = (y >= 0) if weight is None else np.where(y >= 0, weight, 0.0)
-            right += float((counted * (y_pred == y)).sum())
-            total += float(counted.sum())
-            labels.append(y)
-        check_void_mark(labels, self.n_labels_)
-        return right / total if total else float("nan")
-
     def _decode_altered(
-        self, X: Sequence[Graph], Y: list[NDArray[np.int64]] | None, alter: Callable[..., Potentials]
+        self, X: Sequence[Graph], Y: Sequence[NDArray[np.int64]] | None, alter: Alteration
     ) -> list[NDArray[np.int64]]:
-        """Labels of the graphs X; where there are Y, under potentials that `alter` makes of those, y and weights."""
+        """Numbers of labels of the graphs X, under the potentials of `_altered`."""
         found: list[NDArray[np.int64]] = []
-        for batch in self._batches(X):
-            potentials = self._potentials(batch)
-            if Y is not None:
-                y = torch.from_numpy(np.concatenate(Y[len(found) : len(found) + batch.n_graphs]))
-                potentials = alter(potentials, y.to(potentials.unary.device), batch.node_weight)
-            found += np.split(self.decode(potentials), batch.node_ptr[1:-1].numpy())
+        for potentials in self._altered(X, Y, alter, self._potentials):
+            found += np.split(self.decode(potentials), potentials.node_ptr[1:-1].numpy())
         return found
+
+    def _proba(
+        self, X: Sequence[Graph], Y: Sequence[NDArray[np.int64]] | None, alter: Alteration
+    ) -> list[NDArray[np.floating[Any]]]:
+        """Probabilities of labels of the graphs X, under the potentials of `_altered`."""
+        found: list[NDArray[np.floating[Any]]] = []
+        for potentials in self._altered(X, Y, alter, self._scores):
+            found += np.split(self.marginals(potentials), potentials.node_ptr[1:-1].numpy())
+        return found
+
+    def _altered(
+        self,
+        X: Sequence[Graph],
+        Y: Sequence[NDArray[np.int64]] | None,
+        alter: Alteration,
+        score: Callable[[GraphBatch], Potentials],
+    ) -> Iterator[Potentials]:
+        """What `score` says of batches of X; where there are Y, what `alter` makes of that, y and weights of nodes."""
+        done = 0
+        for batch in self._batches(X):
+            potentials = score(batch)
+            if Y is not None:
+                y = torch.from_numpy(np.concatenate(Y[done : done + batch.n_graphs]))
+                potentials = alter(potentials, y.to(potentials.unary.device), batch.node_weight)
+            done += batch.n_graphs
+            yield potentials
+
+    def _scores(self, batch: GraphBatch) -> Potentials:
+        """What probabilities follow from."""
+        return self._potentials(batch)
 
     def _decoder(self) -> Decoder:
         return check_part("decoder", self.part("decoder"), Decoder)
@@ -211,13 +284,9 @@ class Predictor(Composed):
         return potentials
 
 
-def check_known(X: Sequence[Graph], known: Sequence[ArrayLike] | None, n_labels: int) -> list[NDArray[np.int64]] | None:
-    """Known labels of the graphs X as arrays, refused unless they fit the graphs and lie below `n_labels`."""
-    if known is None:
-        return None
-    X, known = check_pairs(X, known)
-    given = [check_labels(known[n], X[n].n_nodes, f"known[{n}]") for n in range(len(X))]
-    highest = max((int(y.max()) for y in given if y.size), default=VOID)
-    if highest >= n_labels:
-        raise ValueError(f"known must hold labels below {n_labels}, got {highest}")
-    return given
+def _clamp(given: Potentials, y: Tensor, _: Tensor | None) -> Potentials:
+    return clamp_labelled(given, y)
+
+
+def _weights(graph: Graph) -> NDArray[np.float64]:
+    return np.ones(graph.n_nodes) if graph.node_weight is None else graph.node_weight.astype(np.float64)

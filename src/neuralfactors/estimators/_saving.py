@@ -14,6 +14,7 @@ from neuralfactors.estimators._parts import Composed
 
 # Callbacks say where to write. They are of the machine that trained: models do not keep them, and cannot bring any.
 NEVER_STORED = "callbacks"
+PAIRS = "pairs"
 
 
 def to_document(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
@@ -39,7 +40,7 @@ def from_document(
         name = type(estimator).__name__
         raise FileFormatError(f"{path} has parameters that {name} does not know: {sorted(unknown)}")
     kept = {
-        name: tuple(value) if isinstance(value, list) else value
+        name: _from_json(value)
         for name, value in document["parameters"].items()
         if name.partition("__")[0] not in given
     }
@@ -47,12 +48,23 @@ def from_document(
 
 
 def to_json(value: Any) -> Any:
-    """`value` as JSON can hold it; what it cannot hold stays as it is."""
+    """`value` as JSON can hold it; what it cannot hold stays as it is.
+
+    A mapping becomes its pairs, as the keys of JSON's own are strings.
+    """
+    if isinstance(value, Mapping):
+        return {PAIRS: [[to_json(key), to_json(entry)] for key, entry in value.items()]}
     if isinstance(value, (np.ndarray, np.generic, Tensor)):
         return value.tolist()
     if isinstance(value, (list, tuple)):
         return [to_json(entry) for entry in value]
     return value
+
+
+def _from_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value[PAIRS])
+    return tuple(value) if isinstance(value, list) else value
 
 
 def _is_object(value: Any) -> bool:

@@ -13,8 +13,10 @@ from scipy.special import log_softmax
 from sklearn.base import TransformerMixin
 
 from neuralfactors._core.graph import Graph
+from neuralfactors._core.graph_batch import GraphBatch
+from neuralfactors._core.potentials import Potentials
 from neuralfactors.estimators._gradient_learner import GradientEstimator, Objective
-from neuralfactors.estimators._prediction import check_known
+from neuralfactors.estimators._labels import Predictions
 from neuralfactors.learning._decode import Decoder
 from neuralfactors.learning._losses import AUTO
 from neuralfactors.learning._training_graphs import check_sequence
@@ -71,26 +73,11 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
     C: float | str = AUTO
     class_weight: str | ArrayLike | None = None
 
-    def predict(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[NDArray[np.int64]]:
-        """The most probable class of every node.
-
-        Parameters
-        ----------
-        X : sequence of Graph
-            With the number of node features that the classifier was fitted with.
-        known : sequence of arrays of int, default=None
-            Labels that are given, one array per graph, −1 where there is none; they are kept.
-
-        Returns
-        -------
-        list of ndarray of shape (V,)
-            Labels, one array per graph.
-        """
+    def _predict(self, X: Sequence[Graph], known: Sequence[NDArray[np.int64]] | None = None) -> list[NDArray[np.int64]]:
         predictions = [scores.argmax(axis=1) for scores in self._unary_scores(X)]
-        given = check_known(X, known, self.n_labels_)
-        if given is None:
+        if known is None:
             return predictions
-        return [np.where(y < 0, y_pred, y) for y, y_pred in zip(given, predictions, strict=True)]
+        return [np.where(y < 0, y_pred, y) for y, y_pred in zip(known, predictions, strict=True)]
 
     def decision_function(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
         """Scores of every label of every node, whose argmax `predict` takes.
@@ -103,24 +90,10 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         Returns
         -------
         list of ndarray of shape (V, L)
-            The outputs of the factor, of which `predict_proba` is the softmax.
+            The outputs of the factor. Divided by `temperature_`, which is 1 unless `calibrate` has chosen another,
+            `predict_proba` is their softmax.
         """
-        return self._unary_scores(X)
-
-    def predict_proba(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
-        """Class probabilities of every node.
-
-        Parameters
-        ----------
-        X : sequence of Graph
-            As in `predict`.
-
-        Returns
-        -------
-        list of ndarray of shape (V, L)
-            Rows sum to 1; one array per graph.
-        """
-        return [np.exp(log_softmax(scores, axis=1)) for scores in self._unary_scores(X)]
+        return Predictions(self._unary_scores(X))
 
     def transform(self, X: Sequence[Graph]) -> list[Graph]:
         """The graphs with class probabilities (or `output`) in place of their node features.
@@ -151,6 +124,13 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
 
     def _decoder(self) -> Decoder:
         return Decoder()  # a descent wants one; cross-entropy never calls it
+
+    @torch.no_grad()
+    def _scores(self, batch: GraphBatch) -> Potentials:
+        """Scores of nodes without edges, which need tables otherwise."""
+        unary, L = self.model_.unary(batch.node_features), self.n_labels_
+        ends, none = batch.edges.new_zeros((0, 2)), torch.zeros_like(batch.node_ptr)
+        return Potentials(unary, unary.new_zeros((0, L, L)), ends, batch.node_ptr, none)
 
     @torch.no_grad()
     def _unary_scores(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:

@@ -13,24 +13,23 @@ from neuralfactors.learning._training_graphs import Samples, has_edges
 Labelled = tuple[Sequence[Graph], Sequence[ArrayLike]]
 
 
-def hold_out(X: Sequence[Graph], Y: Sequence[ArrayLike], fraction: float, seed: int) -> tuple[Labelled, Labelled]:
-    """The graphs to learn from, and the share `fraction` to validate on."""
-    n_held = round(fraction * len(X))
-    if not 0 < n_held < len(X):
+def hold_out(n_graphs: int, fraction: float, seed: int) -> tuple[list[int], list[int]]:
+    """Numbers of the graphs to learn from, and of the share `fraction` to validate on."""
+    n_held = round(fraction * n_graphs)
+    if not 0 < n_held < n_graphs:
         raise ValueError(
-            f"validation_fraction={fraction} of {len(X)} graphs leaves none to learn from, or none to validate on"
+            f"validation_fraction={fraction} of {n_graphs} graphs leaves none to learn from, or none to validate on"
         )
-    order = np.random.default_rng(seed).permutation(len(X))
-    held, kept = sorted(order[:n_held].tolist()), sorted(order[n_held:].tolist())
-    return ([X[n] for n in kept], [Y[n] for n in kept]), ([X[n] for n in held], [Y[n] for n in held])
+    order = np.random.default_rng(seed).permutation(n_graphs)
+    return sorted(order[n_held:].tolist()), sorted(order[:n_held].tolist())
 
 
 def check_validation(validation: Labelled, samples: Samples) -> Labelled:
-    """The validation data, refused if they cannot judge what is learned from `samples`, before any of it is."""
+    """The validation data, labels as numbers, refused if they cannot judge what is learned from `samples`."""
     if not isinstance(validation, (tuple, list)) or len(validation) != 2:
         raise ValueError(f"validation must be a pair (X, Y) of graphs and labels, got {type(validation).__name__}")
     try:
-        held = Samples.check(*validation, known=samples.n_labels)
+        held = Samples.check(*validation, known=samples.n_labels, classes=samples.classes, unseen=samples.n_labels)
     except ValueError as error:
         raise ValueError(f"validation data: {error}") from error
     names = {"n_node_features": "node features"}

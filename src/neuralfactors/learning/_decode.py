@@ -63,7 +63,11 @@ class Decoder(BaseEstimator):
     n_threads : int, default=None
         Graphs solved at the same time; None: as many as there are cores.
     random_state : int, RandomState, Generator or None, default=0
-        Seed of the method's random moves.
+        Seed of the method's random moves, and of "perturb".
+    marginals : "auto", "exact", "trw", "bethe" or "perturb", default="auto"
+        How estimators find probabilities of labels: the methods of `neuralfactors.inference.marginals`, or the shares
+        of every label among 100 predictions from perturbed scores, which need no sum. "auto" is exact on graphs of low
+        treewidth, such as chains and trees, and "trw" elsewhere.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class Decoder(BaseEstimator):
     max_iter: int | None = None
     n_threads: int | None = None
     random_state: RandomState = 0
+    marginals: str = "auto"
     _fine: Self | None = field(default=None, init=False)
 
     def for_training(self) -> Self:

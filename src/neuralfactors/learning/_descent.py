@@ -170,16 +170,19 @@ class Descent:
             batch, y = samples.batch(chunk, reference.dtype)
             batch, y = batch.to(reference.device), y.to(reference.device)
             clock.lap("read")
-            self.accumulate(batch, y, totals, clock)
+            self.accumulate(batch, y, totals, clock, samples.weights(chunk))
 
-    def accumulate(self, batch: GraphBatch, y: Tensor, totals: Totals, clock: Clock) -> None:
-        """Add the gradient of the loss, summed over the graphs of `batch`, to that of the parameters."""
+    def accumulate(
+        self, batch: GraphBatch, y: Tensor, totals: Totals, clock: Clock, weight: Tensor | None = None
+    ) -> None:
+        """Add the gradient of the loss of `batch`, its graphs by their `weight` (G,), to that of the parameters."""
         if self.settings.loss == "cross-entropy":
-            accumulate_cross_entropy(self.model, batch, y, totals, clock, self.class_weight)
+            accumulate_cross_entropy(self.model, batch, y, totals, clock, self.class_weight, weight)
             return
         accumulate(
             self.model, batch, y, self.decoder, totals, clock, class_weight=self.class_weight,
             augment=self.settings.loss == "hinge", void=self.settings.void, workspace=self.workspace,
+            weight=weight,
         )  # fmt: skip
 
     def update(self, n_graphs: int, t: float) -> None:

@@ -40,12 +40,12 @@ class Totals:
 
     COUNTED = ("graphs", "loss", "gap", "optimal", "within_tol", "negative", "labelled", "differing", "costs")
 
-    def add(self, found: Violation, y: Tensor) -> None:
-        """Count the violations of a batch with labels `y` (V,)."""
+    def add(self, found: Violation, y: Tensor, weight: Tensor | None = None) -> None:
+        """Count the violations of a batch with labels `y` (V,), whose graphs have the `weight` (G,)."""
         labelled = y >= 0
         self.graphs += len(found.value)
-        self.loss += float(found.value.detach().clamp_min(0).sum(dtype=torch.float64))
-        self.gap += float(found.decoded.gap.sum())
+        self.loss += float(_times(found.value.detach().clamp_min(0).double(), weight).sum())
+        self.gap += float(_times(found.decoded.gap, weight).sum())
         self.optimal += float(found.decoded.optimal.sum())
         self.within_tol += float(found.decoded.within_tol.sum())
         self.negative += float(found.negative.sum())
@@ -88,19 +88,22 @@ def accumulate(
     augment: bool = True,
     void: str = "drop",
     workspace: Workspace | None = None,
+    weight: Tensor | None = None,
 ) -> None:
-    """Add Σₙ ∇ max(0, ℓₙ) over the graphs of `batch` to the gradients of `model`, and its counts to `totals`.
+    """Add Σₙ wₙ ∇ max(0, ℓₙ) over the graphs of `batch` to the gradients of `model`, and its counts to `totals`.
+
+    The weights w are those of `weight` (G,), or 1.
 
     With `void="drop"` the batch must be free of void nodes already, as `Samples.batch` gives it.
 
     The subgradient is zero wherever z equals y. So the factors run without gradient on everything, and with gradient
     only on the rows that differ, of which only the outputs selected by z and y are computed; `_backward_restricted`.
     A model whose rows may meet (batch normalisation), or that may take chances of its own, goes through autograd as a
-    whole; `FactorModel.rowwise`. So do sparse features, of whose tensors no rows can be taken.
+    whole; `FactorModel.rowwise`. So do sparse features, of whose tensors no rows can be taken, and weighted graphs.
     """
     workspace = workspace or Workspace()
     costs = node_costs(y, class_weight, batch.node_weight)
-    by_rows = model.rowwise and batch.node_features.layout is torch.strided
+    by_rows = model.rowwise and batch.node_features.layout is torch.strided and weight is None
     with torch.set_grad_enabled(not by_rows):
         potentials = model(batch, workspace if by_rows else None)
         clock.lap("forward")
@@ -109,10 +112,10 @@ def accumulate(
     if by_rows:
         _backward_restricted(model, batch, potentials, found, workspace)
     elif found.value.requires_grad:
-        torch.autograd.backward(found.value.clamp_min(0).sum())
+        torch.autograd.backward(_times(found.value.clamp_min(0), weight).sum())
     clock.lap("backward")
-    totals.add(found, y)
-    totals.costs += float(_worst(costs).sum())
+    totals.add(found, y, weight)
+    totals.costs += float(_times(_worst(costs), _of_nodes(weight, batch)).sum())
 
 
 def _backward_restricted(
@@ -131,6 +134,15 @@ def _backward_restricted(
             model.backward_contrast("interaction", batch.edge_features, block, after, before, workspace)
 
 
+def _times(values: Tensor, weight: Tensor | None) -> Tensor:
+    return values if weight is None else values * weight.to(values.device, values.dtype)
+
+
+def _of_nodes(weight: Tensor | None, batch: GraphBatch) -> Tensor | None:
+    """The weight of its graph for every node, (V,)."""
+    return None if weight is None else torch.repeat_interleave(weight, batch.node_ptr.diff())
+
+
 def _worst(costs: Tensor) -> Tensor:
     """The most that a label costs at every node, (V,)."""
     return costs if costs.ndim == 1 else costs.amax(1)
@@ -141,7 +153,13 @@ def _blocks(rows: Tensor) -> Sequence[Tensor]:
 
 
 def accumulate_cross_entropy(
-    model: FactorModel, batch: GraphBatch, y: Tensor, totals: Totals, clock: Clock, class_weight: Tensor | None = None
+    model: FactorModel,
+    batch: GraphBatch,
+    y: Tensor,
+    totals: Totals,
+    clock: Clock,
+    class_weight: Tensor | None = None,
+    weight: Tensor | None = None,
 ) -> None:
     """Add the gradient of the nodes' cross-entropy, summed over a batch, to the gradients of the unary factor.
 
@@ -159,9 +177,11 @@ def accumulate_cross_entropy(
         Gets the time.
     class_weight : Tensor of shape (L,), default=None
         η; None: 1.
+    weight : Tensor of shape (G,), default=None
+        Of the graphs; None: 1.
     """
     labelled = y >= 0
-    costs = _worst(node_costs(y, class_weight, batch.node_weight))
+    costs = _times(_worst(node_costs(y, class_weight, batch.node_weight)), _of_nodes(weight, batch))
     values = model.unary(batch.node_features)
     clock.lap("forward")
     loss = (functional.cross_entropy(values, y.clamp_min(0), reduction="none") * costs).sum()

@@ -6,16 +6,19 @@ products with a vector or in weighted sums; `cpp/linear` reads both off the labe
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from scipy.sparse import hstack
 
 from neuralfactors._core.factor_model import FactorModel
 from neuralfactors._core.factors import Factor
-from neuralfactors._core.sparse import stored_arrays
+from neuralfactors._core.sparse import is_sparse, stored_arrays
 from neuralfactors.inference import _kernels
 from neuralfactors.inference._result import STATUSES
 from neuralfactors.inference._validate import check_options, check_threads
@@ -50,9 +53,9 @@ class LinearProblem:
         options = check_options(decoder.method, decoder.tol, decoder.random_state, decoder.max_iter)
         # Method "exact", and factors over more than two nodes, are decoded by Python, a graph at a time.
         in_kernel = options.method != "exact" and samples.order == 2
-        node_bias, edge_bias = (part.bias is not None for part in self.parts)
+        (n_nodes, n_edges), (node_bias, edge_bias) = _layout(samples, self.parts)
         self.kernel = _kernels.LinearProblem(
-            model.n_labels, samples.order, samples.n_node_features, samples.n_edge_features, node_bias, edge_bias,
+            model.n_labels, samples.order, n_nodes, n_edges, node_bias, edge_bias,
             options.method, options.tol, options.max_iter, options.seed, check_threads(decoder.n_threads),
             None if in_kernel else partial(_decode, decoder),
         )  # fmt: skip
@@ -69,7 +72,13 @@ class LinearProblem:
         if not graph.n_edges:  # such a graph agrees with any width and order, which the kernel does not
             edges = np.zeros((0, samples.order), np.int64)
             edge_features = np.zeros((0, samples.n_edge_features))
-        values, *pattern = stored_arrays(graph.node_features)
+        node_features = graph.node_features
+        if samples.weight is not None:
+            weight, (node_bias, edge_bias) = samples.weight[n], (part.bias is not None for part in self.parts)
+            costs = costs * weight
+            node_features = _weighted(node_features, weight, node_bias)
+            edge_features = _weighted(edge_features, weight, edge_bias)
+        values, *pattern = stored_arrays(node_features)
         columns, row_ptr = pattern or (None, None)
         self.kernel.add(values, columns, row_ptr, edges, edge_features, y, costs)
         return y.astype(np.int32)
@@ -98,6 +107,25 @@ class LinearProblem:
         pieces = np.split(self.w, np.cumsum([p.numel() for p in parameters])[:-1])
         for parameter, piece in zip(parameters, pieces, strict=True):
             parameter.copy_(torch.from_numpy(piece).view(parameter.shape))
+
+
+def _layout(samples: Samples, parts: Sequence[Factor]) -> tuple[list[int], list[bool]]:
+    """Numbers of features of nodes and edges, and whether the kernel adds a bias to them.
+
+    Where graphs have weights, the bias is the weight of one more feature, which stands in the same place of w.
+    """
+    widths, biases = [samples.n_node_features, samples.n_edge_features], [part.bias is not None for part in parts]
+    if samples.weight is None:
+        return widths, biases
+    return [width + bias for width, bias in zip(widths, biases, strict=True)], [False, False]
+
+
+def _weighted(features: Any, weight: float, bias: bool) -> Any:
+    """The features times a graph's weight: with linear factors, times as much is its hinge, if its costs are too."""
+    if bias:
+        ones = np.ones((features.shape[0], 1), features.dtype)
+        features = hstack([features, ones], format="csr") if is_sparse(features) else np.hstack([features, ones])
+    return features * features.dtype.type(weight)
 
 
 def _decode(

@@ -17,6 +17,7 @@ from neuralfactors._common.labels import VOID
 from neuralfactors._core.graph import Graph, check_agreement, check_labels
 from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.sparse import is_sparse, stored_arrays
+from neuralfactors.learning._label_values import Classes, encode_labels
 
 # Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking
 # the kernel for fresh pages, and which keeps memory independent of the number of graphs.
@@ -36,6 +37,8 @@ class Samples:
     n_edge_features: int
     order: int
     drop_void: bool = True
+    classes: Classes | None = None  # (L,) what labels stand for; None: themselves
+    weight: NDArray[np.float64] | None = None  # (N,) by which the loss of every graph is multiplied; None: 1
 
     @classmethod
     def check(
@@ -46,6 +49,9 @@ class Samples:
         *,
         known: int = 0,
         drop_void: bool = True,
+        classes: Classes | None = None,
+        unseen: int | None = None,
+        sample_weight: ArrayLike | None = None,
     ) -> Samples:
         """The samples, refused with a sentence that names the graph where X and Y do not fit each other.
 
@@ -54,13 +60,19 @@ class Samples:
         X : sequence of Graph
             It may load its graphs lazily.
         Y : sequence of arrays of shape (V,)
-            Labels, -1 for void.
+            Labels, as `encode_labels` takes them.
         n_labels : int, default=None
-            Number of labels; None: the highest in Y plus 1.
+            Number of labels; None: the highest in Y plus 1, or as many as there are classes.
         known : int, default=0
             Number of labels in other data, from which a model has been or is being learned; 0: none yet.
         drop_void : bool, default=True
             Whether void nodes and their edges are left out of every batch.
+        classes : ndarray of shape (L,), default=None
+            What labels stand for in those other data.
+        unseen : int, default=None
+            The number of labels that are none of the `classes`; None: they are refused.
+        sample_weight : array of shape (N,), default=None
+            By which the loss of every graph is multiplied; None: 1.
 
         Returns
         -------
@@ -69,12 +81,16 @@ class Samples:
         """
         X, Y = check_pairs(X, Y)
         n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))
+        given = [Y[n] for n in range(len(Y))]
+        Y, classes = encode_labels(given, classes, fitted=known > 0, unseen=unseen)
         labels = [check_labels(Y[n], X[n].n_nodes, f"Y[{n}]") for n in range(len(X))]
         highest = max((int(y.max()) for y in labels if y.size), default=-1)
         if highest < 0:
             raise ValueError("Y must label at least one node, but all nodes are void (-1)")
+        if classes is not None and not known:
+            n_labels = _count_classes(classes, n_labels)
         present = check_void_mark(labels, n_labels or known)
-        if len(present) == 2 and present[0] == VOID and not known and (n_labels or 2) <= 2:
+        if classes is None and len(present) == 2 and present[0] == VOID and not known and (n_labels or 2) <= 2:
             warnings.warn(
                 f"Y contains only −1 and {highest}, and −1 means void: if it is a class, number the classes from 0",
                 stacklevel=3,
@@ -83,7 +99,8 @@ class Samples:
             n_labels = highest + 1
         if highest >= n_labels:
             raise ValueError(f"Y must contain labels below n_labels={n_labels}, got {highest}")
-        return cls(X, labels, n_labels, n_node_features, n_edge_features, order, drop_void)
+        weight = check_sample_weight(sample_weight, len(X))
+        return cls(X, labels, n_labels, n_node_features, n_edge_features, order, drop_void, classes, weight)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -120,6 +137,10 @@ class Samples:
         stored = int(graph.node_features.nnz) if is_sparse(graph.node_features) else 0
         return stored + graph.n_nodes * self.n_labels + graph.n_edges * int(self.n_labels**self.order)
 
+    def weights(self, indices: Sequence[int]) -> Tensor | None:
+        """By what the losses of the graphs of `indices` are multiplied, (G,) in float64; None: by 1."""
+        return None if self.weight is None else torch.from_numpy(self.weight[list(indices)])
+
     def edges_left(self) -> float:
         """Share of the edges that remain when void nodes are dropped."""
         if all((y >= 0).all() for y in self.Y):
@@ -136,16 +157,18 @@ class Samples:
         return sum((np.bincount(y[y >= 0], minlength=self.n_labels) for y in self.Y), np.zeros(self.n_labels, np.int64))
 
     def class_weight(self, option: Any) -> NDArray[np.float64] | None:
-        """η of every class, or pair of them, for `class_weight=None`, "balanced" or an array of shape (L,) or (L, L).
+        """η of every class, or pair of them, for `class_weight=None`, "balanced", a dict or an array (L,) or (L, L).
 
         "balanced" weighs a class by the inverse of its frequency, scaled so that the mean over the labelled nodes is 1;
-        a class that does not occur weighs 0.
+        a class that does not occur weighs 0. A dict has weights by class; those that it does not name weigh 1.
         """
         if option is None:
             return None
+        if isinstance(option, Mapping):
+            return self._weight_by_class(option)
         if isinstance(option, str):
             if option != "balanced":
-                raise ValueError(f'class_weight must be None, "balanced" or an array, got {option!r}')
+                raise ValueError(f'class_weight must be None, "balanced", a dict or an array, got {option!r}')
             counts = self.class_counts()
             present = np.count_nonzero(counts)
             return np.where(counts > 0, counts.sum() / (present * np.maximum(counts, 1)), 0.0)
@@ -153,14 +176,24 @@ class Samples:
             weight = np.asarray(option, dtype=np.float64)
         except (TypeError, ValueError) as error:
             got = type(option).__name__
-            raise ValueError(f'class_weight must be None, "balanced" or an array of numbers, got {got}') from error
+            raise ValueError(
+                f'class_weight must be None, "balanced", a dict or an array of numbers, got {got}'
+            ) from error
         if weight.shape not in ((self.n_labels,), (self.n_labels, self.n_labels)):
             raise ValueError(f"class_weight needs {self.n_labels} entries, one per label, got shape {weight.shape}")
         return weight
 
+    def _weight_by_class(self, given: Mapping[Any, float]) -> NDArray[np.float64]:
+        classes = list(range(self.n_labels)) if self.classes is None else self.classes.tolist()
+        unknown = [label for label in given if label not in classes]
+        if unknown:
+            raise ValueError(f"class_weight names {unknown[0]!r}, which is none of the {len(classes)} classes")
+        return np.array([given.get(label, 1.0) for label in classes], dtype=np.float64)
+
     def digest(self) -> str:
-        """A fingerprint of features, edges and labels."""
-        return digest(self.X, self.Y)
+        """A fingerprint of features, edges, labels and weights."""
+        found = digest(self.X, self.Y)
+        return found if self.weight is None else f"{found}-{hashlib.sha256(self.weight.data).hexdigest()}"
 
 
 def check_sequence(name: str, value: Any) -> Sequence[Any]:
@@ -181,6 +214,24 @@ def check_pairs(X: Any, Y: Any) -> tuple[Sequence[Any], Sequence[Any]]:
     if len(X) != len(Y):
         raise ValueError(f"Y needs one label vector per graph: expected {len(X)}, got {len(Y)}")
     return X, Y
+
+
+def check_sample_weight(weight: ArrayLike | None, n_graphs: int) -> NDArray[np.float64] | None:
+    """`weight` as float64 (N,), refused unless it has a finite number ≥ 0 for every graph, not all of them 0."""
+    if weight is None:
+        return None
+    values = np.array(weight, dtype=np.float64)
+    if values.shape != (n_graphs,):
+        raise ValueError(f"sample_weight needs one number per graph: expected shape ({n_graphs},), got {values.shape}")
+    if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
+        raise ValueError("sample_weight must be finite and not negative, and not 0 for every graph")
+    return values
+
+
+def _count_classes(classes: Classes, n_labels: int | None) -> int:
+    if n_labels not in (None, len(classes)):
+        raise ValueError(f"n_labels={n_labels} must be None, or {len(classes)}, the number of classes in Y")
+    return len(classes)
 
 
 def check_void_mark(labels: Sequence[NDArray[np.int64]], known: int) -> NDArray[np.int64]:

@@ -1,0 +1,72 @@
+"""Probabilities of labels from potentials: marginals, and the temperature that calibrates them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+from neuralfactors._core.potentials import Potentials
+from neuralfactors.inference._sums import SUM_METHODS
+from neuralfactors.learning._decode import Decoder
+from neuralfactors.learning._losses import check_option
+from neuralfactors.learning._perturbed import perturbed_marginals
+
+PERTURB = "perturb"
+COLDEST, HOTTEST = 0.02, 500.0  # temperatures between which the best one is looked for
+PRECISION = 0.02  # of the best temperature, relative
+LEAST = 1e-6  # probability that is told from 0: shares of perturbed predictions are 0 where a label is merely rare
+
+
+def node_marginals(potentials: Potentials, decoder: Decoder) -> NDArray[np.floating[Any]]:
+    """Probabilities (V, L) of the labels of every node, by the sums that the decoder's `marginals` names."""
+    check_option("marginals", decoder.marginals, (*SUM_METHODS, PERTURB))
+    if decoder.marginals == PERTURB:
+        found = perturbed_marginals(potentials, decoder=decoder, random_state=decoder.random_state)
+    else:
+        found = potentials.marginals(method=decoder.marginals, n_threads=decoder.n_threads)
+    probabilities: NDArray[np.floating[Any]] = found.nodes.cpu().numpy()
+    return probabilities
+
+
+def scaled(potentials: Potentials, factor: float) -> Potentials:
+    """The potentials times a positive factor."""
+    if factor == 1.0:
+        return potentials
+    return replace(potentials, unary=potentials.unary * factor, interaction=potentials.interaction * factor)
+
+
+def best_temperature(
+    batches: Sequence[Potentials], y: NDArray[np.int64], weight: NDArray[np.float64], decoder: Decoder
+) -> float:
+    """The temperature at which labels are most probable.
+
+    Parameters
+    ----------
+    batches : sequence of Potentials
+        Of held-out graphs.
+    y : ndarray of shape (V,)
+        Labels of all their nodes; void ones, −1, do not count.
+    weight : ndarray of shape (V,)
+        What every node counts.
+    decoder : Decoder
+        Which marginals to take.
+
+    Returns
+    -------
+    float
+        T, of the scores divided by T.
+    """
+    labelled = np.flatnonzero(y >= 0)
+
+    def loss(log_temperature: float) -> float:
+        factor = float(np.exp(-log_temperature))
+        found = np.concatenate([node_marginals(scaled(batch, factor), decoder) for batch in batches])
+        return -float(weight[labelled] @ np.log(np.maximum(found[labelled, y[labelled]], LEAST)))
+
+    bounds = np.log(COLDEST), np.log(HOTTEST)
+    return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": PRECISION}).x))

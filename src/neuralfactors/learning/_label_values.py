@@ -1,0 +1,99 @@
+"""Labels as users write them, and as learners count them: 0, 1, ..., and −1 for void."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors._common.labels import VOID
+
+Classes = NDArray[Any]  # (L,) the label that each number stands for, sorted
+
+
+def encode_labels(
+    Y: Sequence[Any],
+    classes: Classes | None = None,
+    *,
+    fitted: bool = False,
+    name: str = "Y",
+    unseen: int | None = None,
+) -> tuple[Sequence[Any], Classes | None]:
+    """Labels as numbers, and what these stand for.
+
+    Parameters
+    ----------
+    Y : sequence of arrays
+        Labels of every graph. Integers stay as they are. Where any are strings or other values that sort, all become
+        numbers; None, NaN and −1 among them are void.
+    classes : ndarray of shape (L,), default=None
+        What the numbers are to stand for. None: the values that occur in Y, sorted.
+    fitted : bool, default=False
+        Whether a model has been learned already, so that without `classes` labels must be integers.
+    name : str, default="Y"
+        What errors call the labels.
+    unseen : int, default=None
+        The number of values that `classes` do not have; None: they are refused.
+
+    Returns
+    -------
+    Y : sequence of arrays
+        Integers, or whatever else was given: it is not checked here.
+    classes : ndarray of shape (L,) or None
+        None where the labels are integers.
+
+    Examples
+    --------
+    >>> numbers, classes = encode_labels([["noun", "verb"], ["noun", None]])
+    >>> [y.tolist() for y in numbers], classes.tolist()
+    ([[0, 1], [0, -1]], ['noun', 'verb'])
+    """
+    if classes is None and not any(_is_named(y) for y in Y):
+        return Y, None
+    values = [np.asarray(y, dtype=object) for y in Y]
+    if classes is None:
+        present = {value for y in values for value in y.flat if not _is_void(value)}
+        if all(isinstance(value, (int, np.integer)) for value in present):  # such as those of [0, None, 1]
+            return [_numbers(y, {value: int(value) for value in present}, name, None) for y in values], None
+        if fitted:
+            raise ValueError(f"{name} must contain integers, like the labels that the model was fitted with")
+        classes = sorted_classes(present, name)
+    number = {value: k for k, value in enumerate(classes.tolist())}
+    return [_numbers(y, number, f"{name}[{n}]", unseen) for n, y in enumerate(values)], classes
+
+
+def sorted_classes(values: Iterable[Any], name: str = "classes") -> Classes:
+    """The different values, sorted; refused where they cannot be compared."""
+    try:
+        classes = np.array(sorted(set(values)))
+    except TypeError as error:
+        raise ValueError(f"{name} must contain values that can be compared with each other: {error}") from error
+    if classes.ndim != 1:
+        raise ValueError(f"{name} must contain single values, got {next(iter(values))!r}")
+    return classes
+
+
+def decode_labels(labels: NDArray[np.int64], classes: Classes | None) -> NDArray[Any]:
+    """What numbers of labels stand for; they themselves where labels are integers."""
+    return labels if classes is None else classes[labels]
+
+
+def _numbers(y: NDArray[Any], number: dict[Any, int], name: str, unseen: int | None) -> NDArray[np.int64]:
+    known = {**number, None: VOID}
+    keys = [None if _is_void(value) else value for value in y.flat]
+    strange = [key for key in keys if key not in known]
+    if strange and unseen is None:
+        raise ValueError(f"{name} contains {strange[0]!r}, which is none of the {len(number)} classes")
+    return np.array([known.get(key, unseen) for key in keys], dtype=np.int64).reshape(y.shape)
+
+
+def _is_named(y: Any) -> bool:
+    return np.asarray(y).dtype.kind in "OSTU"
+
+
+def _is_void(value: Any) -> bool:
+    if isinstance(value, (int, np.integer)):
+        return int(value) == VOID
+    return value is None or (isinstance(value, (float, np.floating)) and bool(np.isnan(value)))
