@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from neuralfactors import Graph
-from neuralfactors.plots import plot_graph, plot_grid, plot_history
+from neuralfactors.metrics import Reliability
+from neuralfactors.plots import plot_graph, plot_grid, plot_history, plot_reliability
 
 mpl.use("Agg")
 
@@ -45,3 +46,13 @@ def test_a_history_has_a_curve_for_each_value_that_is_there():
     axes = plot_history(records)
     curves = {line.get_label(): line.get_xydata().tolist() for line in axes.lines}
     assert curves == {"objective": [[1.0, 3.0], [1.5, 2.0]], "dual": [[1.5, 1.0]]}
+
+
+def test_reliability_has_a_point_for_every_bin_that_holds_anything():
+    curve = Reliability.of([[0, 1, 1]], [[[0.95, 0.05], [0.9, 0.1], [0.45, 0.55]]])
+    axes = plot_reliability(curve, label="model")
+    diagonal, line = axes.lines
+    assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
+    assert line.get_xydata().round(3).tolist() == [[0.55, 1.0], [0.925, 0.5]]
+    plot_reliability(curve, axes=axes)
+    assert len(axes.lines) == 3

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from neuralfactors.estimators import (
         CuttingPlaneSVM,
         FrankWolfeSVM,
+        GraphScaler,
         LatentSVM,
         MultiLabelClassifier,
         StructuralSVM,
@@ -53,6 +54,7 @@ __all__ = [
     "FrankWolfeSVM",
     "Graph",
     "GraphBatch",
+    "GraphScaler",
     "LatentSVM",
     "MultiLabelClassifier",
     "Network",
@@ -89,6 +91,7 @@ _HOMES = {
     "FrankWolfeSVM": "estimators",
     "Graph": "_core.graph",
     "GraphBatch": "_core.graph_batch",
+    "GraphScaler": "estimators",
     "LatentSVM": "estimators",
     "MultiLabelClassifier": "estimators",
     "Network": "_core.factors",

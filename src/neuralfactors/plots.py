@@ -104,6 +104,33 @@ def plot_history(history: Sequence[Mapping[str, Any]], *, axes: Any = None) -> A
     return axes
 
 
+def plot_reliability(reliability: Any, *, axes: Any = None, **options: Any) -> Any:
+    """Accuracy against confidence, beside the diagonal on which calibrated probabilities lie.
+
+    Parameters
+    ----------
+    reliability : Reliability
+        Of `neuralfactors.metrics`.
+    axes : matplotlib Axes, default=None
+        Where to draw; None: on new ones.
+    **options
+        For `Axes.plot`, such as `label`.
+
+    Returns
+    -------
+    matplotlib Axes
+        With a curve whose points are the bins that hold anything.
+    """
+    new = axes is None or not axes.lines
+    axes = _axes(axes)
+    if new:
+        axes.plot((0, 1), (0, 1), color="0.7", linestyle="--")
+        axes.set(xlabel="confidence", ylabel="accuracy", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    filled = reliability.share > 0
+    axes.plot(reliability.confidence[filled], reliability.accuracy[filled], **{"marker": "o", **options})
+    return axes
+
+
 def _axes(given: Any) -> Any:
     if given is not None:
         return given

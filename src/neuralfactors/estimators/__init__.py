@@ -8,6 +8,7 @@ They are made of parts: a `Network` for each factor, a `Subgradient` that trains
 - `UnaryClassifier`: every node by itself; also the first step of bifurcated training.
 - `LatentSVM`: hidden states of labels, and hidden nodes, around one of them.
 - `MultiLabelClassifier`: several labels a point, on plain arrays.
+- `GraphScaler`: standardises features, before any of them in a pipeline.
 - `CuttingPlaneSVM`, `FrankWolfeSVM`: linear factors, trained to a proved duality gap.
 """
 
@@ -21,6 +22,7 @@ with needs(__name__, "learn"):
     from neuralfactors.estimators._linear_svms import CuttingPlaneSVM, FrankWolfeSVM
     from neuralfactors.estimators._multilabel import MultiLabelClassifier, chow_liu_tree
     from neuralfactors.estimators._perceptron import StructuredPerceptron
+    from neuralfactors.estimators._scaler import GraphScaler
     from neuralfactors.estimators._structural import StructuralSVM
     from neuralfactors.estimators._unary import UnaryClassifier
     from neuralfactors.learning._decode import Decoder
@@ -34,6 +36,7 @@ __all__ = [
     "CuttingPlaneSVM",
     "Decoder",
     "FrankWolfeSVM",
+    "GraphScaler",
     "LatentSVM",
     "MultiLabelClassifier",
     "Network",

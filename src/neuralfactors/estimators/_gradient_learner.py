@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from torch import Tensor, nn
 
+from neuralfactors._common.label_values import Classes, sorted_classes
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.factor_model import BatchModel, FactorModel
 from neuralfactors._core.factors import Network, as_network
@@ -25,7 +26,6 @@ from neuralfactors.learning._auto_parameters import CHOSEN, by_name, resolve
 from neuralfactors.learning._decode import Decoder
 from neuralfactors.learning._descent import Descent, Progress
 from neuralfactors.learning._history import Callback, ProgressBar, Record, close
-from neuralfactors.learning._label_values import Classes, sorted_classes
 from neuralfactors.learning._losses import AUTO, check_class_weight, check_part, refuse_cost_matrix
 from neuralfactors.learning._subgradient import Pair, Subgradient, TrainingSettings
 from neuralfactors.learning._training_graphs import Samples, check_pairs, digest, has_edges, warn_of_dropped_edges

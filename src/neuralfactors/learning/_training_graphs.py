@@ -13,11 +13,11 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from neuralfactors._common.label_values import Classes, encode_labels
 from neuralfactors._common.labels import VOID
 from neuralfactors._core.graph import Graph, check_agreement, check_labels
 from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.sparse import is_sparse, stored_arrays
-from neuralfactors.learning._label_values import Classes, encode_labels
 
 # Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking
 # the kernel for fresh pages, and which keeps memory independent of the number of graphs.

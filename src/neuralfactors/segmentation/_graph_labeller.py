@@ -1,4 +1,7 @@
-"""What a fitted segmenter does with graphs that its describer has made, so that nobody describes an image twice."""
+"""What a fitted segmenter does with graphs that its describer has made, so that nobody describes an image twice.
+
+Of a data set, `score` and `calibrate` need nothing but these graphs.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ from neuralfactors.metrics import Scores
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._graph_prediction import Prediction, as_arrays, each_on_all_cores
 from neuralfactors.segmentation._graphs import LabelledGraphs
+from neuralfactors.segmentation._labelled_images import Dataset, to_samples
 from neuralfactors.segmentation._segmenter_file import load_parts, save_parts
 from neuralfactors.vision._builder import BuilderOptions
 
@@ -40,6 +44,44 @@ class GraphLabeller(BaseEstimator):
         """Name of each label."""
         check_is_fitted(self, "stages_")
         return self.describer_.classes.names
+
+    def calibrate(self, dataset: Dataset, *, split: str = "val") -> Self:
+        """Choose the temperature of `predict_proba` by images that the model has not learned from.
+
+        Parameters
+        ----------
+        dataset : ImageFolder, or sequence of samples or of (image, labels)
+            As in `fit`, of the same classes.
+        split : str, default="val"
+            Which part of an `ImageFolder` to take.
+
+        Returns
+        -------
+        self
+            With probabilities that fit these images best; label maps stay the same.
+        """
+        samples, classes = to_samples(dataset, split, self.class_names)
+        self.check_classes(classes, "the dataset")
+        return self.calibrate_graphs(self.describer_.describe(samples))
+
+    def score(self, dataset: Dataset, *, split: str = "test") -> float:
+        """Share of the labelled pixels that `predict` labels right, so that scikit-learn can search over segmenters.
+
+        Parameters
+        ----------
+        dataset : ImageFolder, or sequence of samples or of (image, labels)
+            As in `fit`, of the same classes.
+        split : str, default="test"
+            Which part of an `ImageFolder` to score; `neuralfactors.segmentation.evaluate` tells more.
+
+        Returns
+        -------
+        float
+            From 0 to 1.
+        """
+        samples, classes = to_samples(dataset, split, self.class_names)
+        self.check_classes(classes, "the dataset")
+        return self.score_graphs(self.describer_.describe(samples)).pixel_accuracy
 
     def score_graphs(self, graphs: LabelledGraphs) -> Scores:
         """Figures of `predict` over all labelled pixels of described images.
@@ -87,6 +129,37 @@ class GraphLabeller(BaseEstimator):
             A label per region.
         """
         return self.stages_[-1].decode(self.potentials(graph))
+
+    def region_proba(self, potentials: Potentials) -> NDArray[np.float32]:
+        """Probabilities of the labels of regions.
+
+        Parameters
+        ----------
+        potentials : Potentials
+            Of `potentials`.
+
+        Returns
+        -------
+        ndarray of shape (V, L)
+            Rows sum to 1.
+        """
+        return self.stages_[-1].marginals(potentials).astype(np.float32, copy=False)
+
+    def calibrate_graphs(self, graphs: LabelledGraphs) -> Self:
+        """Choose the temperature of `region_proba` by described images.
+
+        Parameters
+        ----------
+        graphs : LabelledGraphs
+            From `describer_`, of images that the model has not learned from.
+
+        Returns
+        -------
+        self
+            Calibrated.
+        """
+        self.stages_[-1].calibrate([self._transform(graph) for graph in graphs.X], graphs.Y)
+        return self
 
     def explain_graph(self, graph: Graph) -> Prediction:
         """All that the model says of a described graph, from one pass of its networks.

@@ -11,7 +11,6 @@ import torch
 from numpy.typing import NDArray
 
 from neuralfactors._core.potentials import Potentials
-from neuralfactors.learning._decode import node_scores
 from neuralfactors.vision._parallel import map_items
 
 Item = TypeVar("Item")
@@ -37,13 +36,6 @@ class Prediction:
 def as_arrays(potentials: Potentials) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
     """Unary scores (V, L), interaction scores (E, L, L) and edges (E, 2), as `solve` takes them."""
     return potentials.unary.cpu().numpy(), potentials.interaction.cpu().numpy(), potentials.edges.cpu().numpy()
-
-
-def region_proba(potentials: Potentials) -> NDArray[np.float32]:
-    """Confidence (V, L) in every label of every region: the softmax of its `node_scores`."""
-    scores = node_scores(potentials)
-    weights = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return np.asarray(weights / weights.sum(axis=1, keepdims=True), dtype=np.float32)
 
 
 def each_on_all_cores(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:

@@ -19,7 +19,7 @@ from neuralfactors.segmentation._defaults import default_balance
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._explanation import Explanation
 from neuralfactors.segmentation._graph_labeller import GraphLabeller
-from neuralfactors.segmentation._graph_prediction import each_on_all_cores, region_proba
+from neuralfactors.segmentation._graph_prediction import each_on_all_cores
 from neuralfactors.segmentation._graphs import LabelledGraphs
 from neuralfactors.segmentation._labelled_images import (
     Dataset,
@@ -239,10 +239,9 @@ class Segmenter(GraphLabeller):
         return described.paint(self.label_graph(graph))
 
     def predict_proba(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.float32]]:
-        """Probability-like confidence in every label of every pixel.
+        """Probabilities of the labels of every pixel, which are those of its region.
 
-        It is the softmax of what `decision_function` of the estimator says of the regions. For a model without
-        interactions, these are its probabilities; else they are not calibrated.
+        They are the marginals of `predict_proba` of the estimator; `calibrate` makes them mean what they say.
 
         Parameters
         ----------
@@ -289,27 +288,8 @@ class Segmenter(GraphLabeller):
         described, graph = self._describe(image)
         potentials = self.potentials(graph)
         labels = self.stages_[-1].decode(potentials)
-        sure = region_proba(potentials)[np.arange(len(labels)), labels]
+        sure = self.region_proba(potentials)[np.arange(len(labels)), labels]
         return described.paint(labels), described.paint(sure)
-
-    def score(self, dataset: Dataset, *, split: str = "test") -> float:
-        """Share of the labelled pixels that `predict` labels right, so that scikit-learn can search over segmenters.
-
-        Parameters
-        ----------
-        dataset : ImageFolder, or sequence of samples or of (image, labels)
-            As in `fit`, of the same classes.
-        split : str, default="test"
-            Which part of an `ImageFolder` to score; `neuralfactors.segmentation.evaluate` tells more.
-
-        Returns
-        -------
-        float
-            From 0 to 1.
-        """
-        samples, classes = to_samples(dataset, split, self.class_names)
-        self.check_classes(classes, "the dataset")
-        return self.score_graphs(self.describer_.describe(samples)).pixel_accuracy
 
     def explain(self, image: Picture) -> Explanation:
         """Label maps by the unary factors alone, by the interaction factors alone, and by both.
@@ -332,7 +312,7 @@ class Segmenter(GraphLabeller):
 
     def _proba_of(self, image: Picture) -> NDArray[np.float32]:
         described, graph = self._describe(image)
-        return described.paint(region_proba(self.potentials(graph)))
+        return described.paint(self.region_proba(self.potentials(graph)))
 
     def _describe(self, image: Picture) -> tuple[ImageGraph, Graph]:
         check_is_fitted(self, "stages_")

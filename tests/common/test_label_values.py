@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralfactors.learning._label_values import decode_labels, encode_labels, sorted_classes
+from neuralfactors._common.label_values import decode_labels, encode_labels, sorted_classes
 
 VALUES = st.one_of(st.text(max_size=3), st.just(None))
 

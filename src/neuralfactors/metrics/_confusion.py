@@ -1,7 +1,4 @@
-"""How well labels were predicted: confusion matrix, and the figures that follow from it.
-
-Everything is a share from 0 to 1. Void, -1, is never counted.
-"""
+"""Confusion matrices, and the figures that follow from them."""
 
 from __future__ import annotations
 
@@ -13,8 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors._common.labels import VOID
-
-__all__ = ["Scores", "confusion_matrix"]
 
 
 def confusion_matrix(
@@ -42,7 +37,7 @@ def confusion_matrix(
     array([[1., 1.],
            [0., 1.]])
     """
-    y, y_pred = _labels(y, "y"), _labels(y_pred, "y_pred")
+    y, y_pred = as_integers(y, "y"), as_integers(y_pred, "y_pred")
     if y.shape != y_pred.shape:
         raise ValueError(f"y and y_pred must have the same shape, got {y.shape} and {y_pred.shape}")
     counted = y != VOID
@@ -105,43 +100,51 @@ class Scores:
     @property
     def pixel_accuracy(self) -> float:
         """Share of all pixels (or whatever was counted) that are right; NaN where nothing was counted."""
-        return float(_share(np.trace(self.confusion), self.confusion.sum()))
+        return float(shares(np.trace(self.confusion), self.confusion.sum()))
 
     @property
     def class_accuracy(self) -> NDArray[np.float64]:
         """Share (L,) of each label's pixels that are right."""
-        return _share(np.diag(self.confusion), self.confusion.sum(axis=1))
+        return shares(np.diag(self.confusion), self.confusion.sum(axis=1))
 
     @property
     def class_mean_accuracy(self) -> float:
         """Mean of `class_accuracy` over the labels that occur."""
-        return _mean(self.class_accuracy)
+        return mean_share(self.class_accuracy)
 
     @property
     def iou(self) -> NDArray[np.float64]:
         """Intersection over union (L,) of each label; NaN where it neither occurs nor was predicted."""
         right = np.diag(self.confusion)
-        return _share(right, self.confusion.sum(axis=1) + self.confusion.sum(axis=0) - right)
+        return shares(right, self.confusion.sum(axis=1) + self.confusion.sum(axis=0) - right)
 
     @property
     def mean_iou(self) -> float:
         """Mean of `iou` over the labels that occur."""
-        return _mean(self.iou[self.confusion.sum(axis=1) > 0])
+        return mean_share(self.iou[self.confusion.sum(axis=1) > 0])
+
+    @property
+    def f1(self) -> NDArray[np.float64]:
+        """F1 (L,) of each label, the harmonic mean of precision and recall; NaN where it does not occur at all."""
+        return shares(2 * np.diag(self.confusion), self.confusion.sum(axis=1) + self.confusion.sum(axis=0))
 
 
-def _labels(labels: ArrayLike, name: str) -> NDArray[np.int64]:
+def as_integers(labels: ArrayLike, name: str) -> NDArray[np.int64]:
+    """`labels` as int64, refused unless they are integers."""
     array = np.asarray(labels)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must contain integers, got dtype {array.dtype}")
     return array.astype(np.int64, copy=False)
 
 
-def _share(part: Any, whole: Any) -> NDArray[np.float64]:
+def shares(part: Any, whole: Any) -> NDArray[np.float64]:
+    """`part` / `whole`, NaN where the whole is 0."""
     part, whole = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
-    shares: NDArray[np.float64] = np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)
-    return shares
+    found: NDArray[np.float64] = np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)
+    return found
 
 
-def _mean(shares: NDArray[np.float64]) -> float:
-    present = shares[~np.isnan(shares)]
+def mean_share(values: NDArray[np.float64]) -> float:
+    """The mean of what is not NaN; NaN where nothing is left."""
+    present = values[~np.isnan(values)]
     return float(present.mean()) if present.size else float("nan")
