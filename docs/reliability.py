@@ -40,11 +40,11 @@ The page is made by `python docs/reliability.py`, and the diagrams by `neuralfac
 SETS = {
     "letters": (
         "Handwritten words",
-        "Chains of letters, where the marginals are exact: learned from fold 0, calibrated on fold 1, judged on all others.",
+        "Chains of letters, where marginals are exact: learned from fold 0, calibrated on fold 1, judged on the others.",
     ),
     "msrc21": (
         "MSRC-21",
-        """Graphs of regions with cycles, where the marginals are tree-reweighted pseudo-marginals: `Segmenter` on bags of
+        """Graphs of regions with cycles, whose marginals are tree-reweighted pseudo-marginals: `Segmenter` on bags of
 words, learned from the {train} training images, calibrated on half of the {held} validation images and judged on the
 pixels of the other half. `StructuralSVM()` is trained by the defaults of `Segmenter`.""",
     ),

@@ -73,7 +73,7 @@ def test_the_temperature_of_samples_is_found(temperature):
     unary = 2 * torch.randn(400, 5, 3, generator=generator)
     chains = Potentials.chain(unary, torch.randn(3, 3, generator=generator))
     y = scaled(chains, 1 / temperature).sample(1, generator)[0].flatten().numpy()
-    found = best_temperature([chains], y, np.ones(len(y)), Decoder())
+    found = best_temperature([chains], np.arange(len(y)), y, np.ones(len(y)), Decoder())
     assert found == pytest.approx(temperature, rel=0.15)
 
     def loss(value):

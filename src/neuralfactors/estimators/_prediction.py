@@ -121,9 +121,33 @@ class Predictor(LabelledPredictor):
         """
         check_is_fitted(self, "model_")
         samples = Samples.check(X, Y, known=self.n_labels_, classes=self.label_values_, drop_void=False)
-        potentials = list(self._altered(X, None, _clamp, self._scores))
         y, weight = np.concatenate(samples.Y), np.concatenate([_weights(samples.X[n]) for n in range(len(samples))])
-        self.temperature_ = best_temperature(potentials, y, weight, self._decoder())
+        nodes = np.flatnonzero(y >= 0)
+        return self.calibrate_nodes(X, nodes, y[nodes], weight[nodes])
+
+    def calibrate_nodes(
+        self, X: Sequence[Graph], nodes: NDArray[np.int64], y: NDArray[np.int64], weight: NDArray[Any]
+    ) -> Self:
+        """The same as `calibrate`, from labels that are observed any number of times at a node, such as pixels' of a region.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            Held-out graphs.
+        nodes : array of shape (K,)
+            The node of every observation; those of all graphs are numbered together.
+        y : array of shape (K,)
+            The number of the label that was observed there.
+        weight : array of shape (K,)
+            What the observation counts.
+
+        Returns
+        -------
+        self
+            Calibrated.
+        """
+        potentials = list(self._altered(X, None, _clamp, self._scores))
+        self.temperature_ = best_temperature(potentials, nodes, y, weight, self._decoder())
         return self
 
     def loss_augmented_predict(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> list[NDArray[Any]]:

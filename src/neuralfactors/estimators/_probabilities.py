@@ -41,18 +41,24 @@ def scaled(potentials: Potentials, factor: float) -> Potentials:
 
 
 def best_temperature(
-    batches: Sequence[Potentials], y: NDArray[np.int64], weight: NDArray[np.float64], decoder: Decoder
+    batches: Sequence[Potentials],
+    nodes: NDArray[np.int64],
+    y: NDArray[np.int64],
+    weight: NDArray[Any],
+    decoder: Decoder,
 ) -> float:
-    """The temperature at which labels are most probable.
+    """The temperature at which the labels that were observed are most probable.
 
     Parameters
     ----------
     batches : sequence of Potentials
         Of held-out graphs.
-    y : ndarray of shape (V,)
-        Labels of all their nodes; void ones, −1, do not count.
-    weight : ndarray of shape (V,)
-        What every node counts.
+    nodes : ndarray of shape (K,)
+        Where labels were observed, in the numbers of all nodes together.
+    y : ndarray of shape (K,)
+        What was observed.
+    weight : ndarray of shape (K,)
+        What that counts.
     decoder : Decoder
         Which marginals to take.
 
@@ -61,12 +67,11 @@ def best_temperature(
     float
         T, of the scores divided by T.
     """
-    labelled = np.flatnonzero(y >= 0)
 
     def loss(log_temperature: float) -> float:
         factor = float(np.exp(-log_temperature))
         found = np.concatenate([node_marginals(scaled(batch, factor), decoder) for batch in batches])
-        return -float(weight[labelled] @ np.log(np.maximum(found[labelled, y[labelled]], LEAST)))
+        return -float(weight @ np.log(np.maximum(found[nodes, y], LEAST)))
 
     bounds = np.log(COLDEST), np.log(HOTTEST)
     return float(np.exp(minimize_scalar(loss, bounds=bounds, method="bounded", options={"xatol": PRECISION}).x))

@@ -223,8 +223,10 @@ def check_sample_weight(weight: ArrayLike | None, n_graphs: int) -> NDArray[np.f
     values = np.array(weight, dtype=np.float64)
     if values.shape != (n_graphs,):
         raise ValueError(f"sample_weight needs one number per graph: expected shape ({n_graphs},), got {values.shape}")
-    if not (np.isfinite(values) & (values >= 0)).all() or not values.any():
-        raise ValueError("sample_weight must be finite and not negative, and not 0 for every graph")
+    if not (np.isfinite(values) & (values >= 0)).all():
+        raise ValueError("sample_weight must be finite and not negative")
+    if not values.any():
+        raise ValueError("sample_weight must contain at least one non-zero number")
     return values
 
 

@@ -158,7 +158,10 @@ class GraphLabeller(BaseEstimator):
         self
             Calibrated.
         """
-        self.stages_[-1].calibrate([self._transform(graph) for graph in graphs.X], graphs.Y)
+        starts = np.cumsum([0, *(len(y) for y in graphs.Y)])
+        nodes = np.concatenate([start + t.node for start, t in zip(starts, graphs.truth, strict=False)])
+        labels, n_pixels = (np.concatenate([getattr(t, name) for t in graphs.truth]) for name in ("label", "n_pixels"))
+        self.stages_[-1].calibrate_nodes([self._transform(graph) for graph in graphs.X], nodes, labels, n_pixels)
         return self
 
     def explain_graph(self, graph: Graph) -> Prediction:
