@@ -128,7 +128,7 @@ class Predictor(LabelledPredictor):
     def calibrate_nodes(
         self, X: Sequence[Graph], nodes: NDArray[np.int64], y: NDArray[np.int64], weight: NDArray[Any]
     ) -> Self:
-        """The same as `calibrate`, from labels that are observed any number of times at a node, such as pixels' of a region.
+        """The same as `calibrate`, from labels observed any number of times at a node, such as pixels of a region.
 
         Parameters
         ----------
