@@ -2,6 +2,7 @@
 
 - `ImageFolder` reads a labelled image set by split; `convert_*` make such folders of published sets.
 - `make_scenes`, `write_scenes`: pictures in which only context tells classes apart.
+- `make_cells`, `write_cells`: micrographs of cells with thin membranes.
 - `make_chains`, `make_grids`, `make_synergy`, `load_letters`, `load_snakes`: graphs with labels, without pictures.
 - `load_scene`: points with several labels each.
 - `make_blocks`, `make_checkerboard`, `make_crosses` and the like: PyStruct's toy pictures, as arrays.
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 from neuralfactors._common.extras import lazy_names
 
 if TYPE_CHECKING:
+    from neuralfactors.datasets._cells import CELL_CLASSES, make_cells, write_cells
     from neuralfactors.datasets._chains import make_chains, make_grids, make_synergy
     from neuralfactors.datasets._convert import convert_kitti, convert_msrc21, convert_siftflow
     from neuralfactors.datasets._folder import ImageFolder, Sample
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "CELL_CLASSES",
     "SCENE_CLASSES",
     "ImageFolder",
     "Sample",
@@ -50,6 +53,7 @@ __all__ = [
     "make_bars",
     "make_blocks",
     "make_boxes",
+    "make_cells",
     "make_chains",
     "make_checkerboard",
     "make_crosses",
@@ -60,12 +64,14 @@ __all__ = [
     "make_synergy",
     "read_image",
     "read_labels",
+    "write_cells",
     "write_image",
     "write_label_map",
     "write_scenes",
 ]
 
 _HOMES = {
+    "CELL_CLASSES": "_cells",
     "SCENE_CLASSES": "_scenes",
     "ImageFolder": "_folder",
     "Sample": "_folder",
@@ -79,6 +85,7 @@ _HOMES = {
     "make_bars": "_toys",
     "make_blocks": "_toys",
     "make_boxes": "_toys",
+    "make_cells": "_cells",
     "make_chains": "_chains",
     "make_checkerboard": "_toys",
     "make_crosses": "_toys",
@@ -89,6 +96,7 @@ _HOMES = {
     "make_synergy": "_chains",
     "read_image": "_images",
     "read_labels": "_images",
+    "write_cells": "_cells",
     "write_image": "_images",
     "write_label_map": "_images",
     "write_scenes": "_scenes",

@@ -11,15 +11,9 @@ import numpy as np
 import scipy  # which loads its parts when they are used
 from numpy.typing import NDArray
 
-from neuralfactors._common.extras import needs
 from neuralfactors._common.labels import VOID
 from neuralfactors._common.seeds import RandomState, seed_of
-from neuralfactors.datasets._classes import ClassEntry, Classes
-from neuralfactors.datasets._folder import RANDOM_SPLIT, deal_out
-from neuralfactors.datasets._images import write_label_map
-
-with needs("neuralfactors.datasets", "segment"):
-    from PIL import Image
+from neuralfactors.datasets._writing import write_pictures
 
 SKY, WATER, MOUNTAIN, FOREST, MEADOW, BALLOON, BOAT = range(7)
 SCENE_CLASSES = ("sky", "water", "mountain", "forest", "meadow", "balloon", "boat")
@@ -120,21 +114,9 @@ def write_scenes(
     Path
         The folder.
     """
-    folder, seed = Path(folder), seed_of(random_state)
-    for part in ("images", "labels", "splits"):
-        (folder / part).mkdir(parents=True, exist_ok=True)
-    entries = [ClassEntry(0, "void", (0, 0, 0))]
-    entries += [ClassEntry(k + 1, *row) for k, row in enumerate(zip(SCENE_CLASSES, SCENE_PALETTE, strict=True))]
-    Classes(tuple(entries)).write(folder / "classes.txt")
-    palette = np.array([entry.colour for entry in entries], dtype=np.uint8)
-    names = [f"scene_{k:04d}" for k in range(n)]
-    for name, (image, labels) in zip(names, make_scenes(n, shape=shape, random_state=seed), strict=True):
-        Image.fromarray(image).save(folder / "images" / f"{name}.png")
-        write_label_map(folder / "labels" / f"{name}.png", labels + 1, palette)
-    order = np.random.default_rng(seed).permutation(n)
-    for split, members in deal_out([names[k] for k in order], RANDOM_SPLIT).items():
-        (folder / "splits" / f"{split}.txt").write_text("".join(f"{name}\n" for name in members), encoding="utf-8")
-    return folder
+    seed = seed_of(random_state)
+    scenes = make_scenes(n, shape=shape, random_state=seed)
+    return write_pictures(folder, scenes, dict(zip(SCENE_CLASSES, SCENE_PALETTE, strict=True)), "scene", seed)
 
 
 def _make_scene(rng: np.random.Generator, shape: tuple[int, int], noise: float) -> Scene:

@@ -1,0 +1,60 @@
+"""Pictures with labels, from whatever draws them, written as the folder that `ImageFolder` reads."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors._common.extras import needs
+from neuralfactors.datasets._classes import ClassEntry, Classes
+from neuralfactors.datasets._folder import RANDOM_SPLIT, deal_out
+from neuralfactors.datasets._images import write_label_map
+
+with needs("neuralfactors.datasets", "segment"):
+    from PIL import Image
+
+Colour = tuple[int, int, int]
+Pictures = Sequence[tuple[NDArray[np.uint8], NDArray[np.int64]]]  # (H, W, 3) and (H, W) with −1 for void
+
+
+def write_pictures(
+    folder: str | os.PathLike[str], pictures: Pictures, classes: Mapping[str, Colour], stem: str, seed: int
+) -> Path:
+    """Write pictures, label maps, classes and random splits.
+
+    Parameters
+    ----------
+    folder : path
+        Made if need be.
+    pictures : sequence of (image, labels)
+        What to write.
+    classes : mapping of str to (int, int, int)
+        Name and colour of each label, in order. In files, void is 0 and labels begin with 1.
+    stem : str
+        How the files' names begin.
+    seed : int
+        Of the splits.
+
+    Returns
+    -------
+    Path
+        The folder.
+    """
+    folder = Path(folder)
+    for part in ("images", "labels", "splits"):
+        (folder / part).mkdir(parents=True, exist_ok=True)
+    entries = [ClassEntry(0, "void", (0, 0, 0)), *(ClassEntry(k, *row) for k, row in enumerate(classes.items(), 1))]
+    Classes(tuple(entries)).write(folder / "classes.txt")
+    palette = np.array([entry.colour for entry in entries], dtype=np.uint8)
+    names = [f"{stem}_{k:04d}" for k in range(len(pictures))]
+    for name, (image, labels) in zip(names, pictures, strict=True):
+        Image.fromarray(image).save(folder / "images" / f"{name}.png")
+        write_label_map(folder / "labels" / f"{name}.png", labels + 1, palette)
+    order = np.random.default_rng(seed).permutation(len(names))
+    for split, members in deal_out([names[k] for k in order], RANDOM_SPLIT).items():
+        (folder / "splits" / f"{split}.txt").write_text("".join(f"{name}\n" for name in members), encoding="utf-8")
+    return folder
