@@ -14,6 +14,8 @@ def test_info(call, trained):
     assert "scenes (7 train, 3 val)" in result.out
     assert "int+nrl" in result.out
     document = json.loads(call("info", trained, "--json").out)
+    assert f"about {document['regions']['mean']} an image; ceiling " in result.out
+    assert not document["regions"]["chosen"]
     assert document["rows"][0]["row"]["status"] == "done"
 
 

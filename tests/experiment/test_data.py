@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from neuralfactors._experiment import (
@@ -11,7 +10,6 @@ from neuralfactors._experiment import (
     train,
 )
 from neuralfactors._experiment.data import (
-    Part,
     drawn,
     limited,
     open_data,
@@ -73,8 +71,6 @@ def test_draws_are_ordered_seeded_and_nested():
     assert drawn(10, 10, seed=0) == list(range(10))
     assert drawn(50, 5, seed=0) == sorted(drawn(50, 5, seed=0)) != drawn(50, 5, seed=1)
     assert set(drawn(50, 5, seed=0)) < set(drawn(50, 20, seed=0))
-    part = Part(np.arange(10) * 2, [3, 1])
-    assert (len(part), part[0], part[:]) == (2, 6, [6, 2])
 
 
 def test_limits_and_folds_go_by_images_where_there_are_mirror_images(scenes, tmp_path):

@@ -3,10 +3,13 @@
 import re
 import shutil
 import statistics
+from dataclasses import replace
 
 import pytest
 
+from neuralfactors._common.ceiling import Ceiling
 from neuralfactors._report import compare_with_paper, read_results, write_report
+from neuralfactors._runs import Accuracy, Regions, RunFolder
 
 from .conftest import MSRC21, ROWS, change_json, read_json
 from .test_page import Cells, signed
@@ -108,3 +111,20 @@ def test_figures_of_nothing_evaluated(make_run):
     (run / "rows/SGD/metrics.json").unlink()
     figures = compare_with_paper(read_results(run))
     assert (figures.split, figures.n_images) == (None, None)
+
+
+def test_unary_joint_and_ceiling_stand_side_by_side(make_run):
+    run = RunFolder(make_run(rows=("unary", "int+nrl")))
+    page = write_report(run.path).read_text(encoding="utf-8")
+    assert 'id="rooms"' not in page  # runs from before ceilings were measured
+    row = run.row("int+nrl")
+    row.metrics.write(replace(row.metrics.read(), ceiling=Accuracy(0.876, 0.765)))
+    run.regions.write(Regions(300, 30.0, True, 287, Ceiling(0.9, 0.7, (0.95, None, 0.45))))
+    page = write_report(run.path).read_text(encoding="utf-8")
+    table = re.search(r'<table id="rooms".*?</table>', page, re.S).group()
+    parts = row.metrics.read().ablation
+    pixel, mean = ([f"{100 * getattr(p, k):.1f}" for p in (parts.unary, parts.joint)] for k in ("pixel", "class_mean"))
+    expected = [*pixel, "87.6", *mean, "76.5"]
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", table) == expected
+    assert "about 287 regions, a number chosen by the labels" in page
+    assert "70.0 % on average over classes (of grass 45 %); take more regions, such as 900" in page

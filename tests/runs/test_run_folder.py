@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from neuralfactors._common.ceiling import Ceiling
 from neuralfactors._common.files import FileFormatError, sealed
-from neuralfactors._runs import ClassInfo, Epoch, Row, Run, RunConfig, RunFolder, Search, Trial, typed
+from neuralfactors._runs import ClassInfo, Epoch, Regions, Row, Run, RunConfig, RunFolder, Search, Trial, typed
 from neuralfactors._runs.documents import FORMAT, encode
 
 CONFIG = RunConfig("/data/scenes", ("unary", "int+nrl"), parameters={"*": {"max_iter": 2}})
@@ -55,6 +56,16 @@ def test_rows_come_back_as_they_were(tmp_path):
     for epoch in (1, 2, 3, 2):  # it was resumed after the first
         row.add_epoch(Epoch(epoch, hinge=1.0 / epoch))
     assert row.history.read() == [Epoch(1, hinge=1.0), Epoch(2, hinge=0.5)]
+
+
+def test_regions_come_back_as_they_were(tmp_path):
+    folder, regions = RunFolder(tmp_path), Regions(600, 30.0, True, 587, Ceiling(0.9, 0.75, (1.0, None, 0.5)))
+    assert folder.regions.read() is None
+    folder.regions.write(regions)
+    assert folder.regions.read() == regions
+    change(tmp_path / "regions.json", "0.75", "0.95")
+    with pytest.raises(FileFormatError, match=r"regions\.json has been altered"):
+        folder.regions.read()
 
 
 def test_checkpoints_are_removed(tmp_path):

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from neuralfactors.segmentation._graphs import ScaledGraphs
+from neuralfactors.segmentation import Ceiling
+from neuralfactors.segmentation._graphs import Part, RegionTruth, ScaledGraphs, ceiling_of
 
 
 def test_features_of_the_training_graphs_are_standardised(described):
@@ -47,3 +48,40 @@ def test_class_weights(described, balance):
     present = np.flatnonzero(areas)
     np.testing.assert_allclose(weights[present] * areas[present] ** balance, weights[0] * areas[0] ** balance)
     assert train.class_weight(describer.n_labels, 0.0) is None
+
+
+def test_parts_are_made_on_demand(described):
+    part = Part(np.arange(10) * 2, [3, 1])
+    assert (len(part), part[0], part[:]) == (2, 6, [6, 2])
+    _, train = described
+    some = train.take([2, 0])
+    assert [sample.name for sample in some.samples] == [train.samples[n].name for n in (2, 0)]
+    assert some.Y[1] is train.truth[0].y
+
+
+def test_the_ceiling_is_what_counting_pixel_by_pixel_says(described):
+    describer, train = described
+    right, total = np.zeros(describer.n_labels), np.zeros(describer.n_labels)
+    for sample, image in zip(train.samples, train.images, strict=True):
+        labels, regions = sample.read_labels(), image.full_regions
+        for region in range(regions.max() + 1):
+            inside = labels[(regions == region) & (labels >= 0)]
+            counts = [int((inside == label).sum()) for label in range(describer.n_labels)]
+            right[int(np.argmax(counts))] += max(counts)
+            total += counts
+    ceiling = train.ceiling(describer.n_labels)
+    shares = [float(r / t) if t else None for r, t in zip(right, total, strict=True)]
+    assert ceiling.pixel == pytest.approx(right.sum() / total.sum())
+    assert ceiling.per_class == pytest.approx(shares)
+    assert ceiling.class_mean == pytest.approx(np.mean([share for share in shares if share is not None]))
+
+
+def test_the_ceiling_of_six_regions_counted_by_hand():
+    counts = [[3, 1, 0, 0], [0, 2, 2, 0], [1, 0, 0, 5], [0, 0, 0, 4], [0, 0, 4, 0]]  # void comes last
+    truth = RegionTruth.of(np.array(counts))
+    assert truth.best.tolist() == [0, 1, 0, 0, 2]  # void is no label, and of equals the first wins
+    ceiling = ceiling_of([truth], 4)
+    assert ceiling.pixel == pytest.approx(10 / 13)
+    assert ceiling.per_class == pytest.approx((1.0, 2 / 3, 4 / 6, None))
+    assert ceiling.class_mean == pytest.approx((1 + 2 / 3 + 4 / 6) / 3)
+    assert ceiling_of([RegionTruth.of(np.array([[0, 0, 7]]))], 2) == Ceiling(None, None, (None, None))

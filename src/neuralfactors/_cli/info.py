@@ -16,7 +16,7 @@ def info(run: options.Run, as_json: options.AsJson = False) -> None:
     folder = RunFolder(run)
     record = folder.run()
     if as_json:
-        show_json({**encode(record), **_details(folder, record)})
+        show_json({**encode(record), "regions": encode(folder.regions.read()), **_details(folder, record)})
         return
     splits = ", ".join(f"{n} {split}" for split, n in record.splits.items() if n)
     names = ", ".join(each.name for each in record.classes)
@@ -25,6 +25,7 @@ def info(run: options.Run, as_json: options.AsJson = False) -> None:
         "data": f"{record.settings.data_name} ({splits})",
         "classes": f"{len(record.classes)}: {names}",
         "features": record.settings.feature_kind,
+        **_regions(folder),
         "seeds": ", ".join(map(str, record.seeds or [record.settings.seed])),
         "started": record.started,
         "finished": record.finished or f"not yet; to continue: neuralfactors resume {typed(run)}",
@@ -34,6 +35,14 @@ def info(run: options.Run, as_json: options.AsJson = False) -> None:
         echo(f"{name + ':':<10}{value}")
     echo()
     show_results(run)
+
+
+def _regions(folder: RunFolder) -> dict[str, str]:
+    """How fine the regions are and what they can reach, where a run knows it."""
+    regions = folder.regions.read()
+    if regions is None:
+        return {}
+    return {"regions": f"about {regions.mean} an image; ceiling {regions.ceiling.told}"}
 
 
 def _details(folder: RunFolder, run: Run) -> dict[str, object]:

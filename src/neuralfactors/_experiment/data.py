@@ -9,12 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
 import numpy as np
 
 from neuralfactors._common.persistence import DOCUMENT
-from neuralfactors._runs import Run, RunConfig, RunFolder
+from neuralfactors._runs import Regions, Run, RunConfig, RunFolder
 from neuralfactors._runs.config import HOLDOUT, REST
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._folder import Sample
@@ -55,6 +54,7 @@ class Prepared:
     val: LabelledGraphs | None
     test: LabelledGraphs | None
     test_split: str | None
+    regions: Regions  # of the training images
 
 
 def open_data(config: RunConfig) -> ImageFolder:
@@ -136,7 +136,16 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
     for split in dict.fromkeys(filter(None, (splits["val"], splits["test"]))):
         found[split] = describer.describe(data[split])
     val, test = (found.get(splits[part] or "") for part in ("val", "test"))
-    return Prepared(describer, train, val, test, splits["test"])
+    regions = regions_of(config, describer, train)
+    folder.regions.write(regions)
+    return Prepared(describer, train, val, test, splits["test"], regions)
+
+
+def regions_of(config: RunConfig, describer: Describer, train: LabelledGraphs) -> Regions:
+    """What is recorded of the regions of training images."""
+    settings, chosen = describer.builder.settings, not feature_settings(config).n_regions
+    ceiling = train.ceiling(describer.n_labels)
+    return Regions(settings.n_regions, settings.compactness, chosen, train.mean_regions, ceiling)
 
 
 def told_images(config: RunConfig, data: ImageFolder, prepared: Prepared) -> str:
@@ -149,6 +158,15 @@ def told_images(config: RunConfig, data: ImageFolder, prepared: Prepared) -> str
     absent = [name for label, name in enumerate(data.classes.names) if label not in seen]
     missing = f"; no training region is labelled {', '.join(absent)}" if absent else ""
     return f"Images: {', '.join(parts)}{chosen}{missing}"
+
+
+def told_regions(prepared: Prepared) -> tuple[str, str]:
+    """How fine the regions of a run are and what they allow; and, where they are too coarse, what to do."""
+    regions = prepared.regions
+    chosen = ", chosen by the labels of training images" if regions.chosen else ""
+    told = f"Regions: about {regions.mean} an image (compactness {regions.compactness:g}){chosen}"
+    allowed = f"{told}; the majority labels of these are right on {regions.ceiling.told}"
+    return allowed, regions.advice(prepared.describer.classes.names)
 
 
 def _told_shared(graphs: LabelledGraphs, train: LabelledGraphs) -> str:
@@ -190,29 +208,9 @@ def drawn(n_items: int, n_drawn: int, seed: int) -> list[int]:
     return sorted(order[:n_drawn].tolist())
 
 
-class Part(Sequence[Any]):
-    """Items of a sequence by their numbers; they are made on demand."""
-
-    def __init__(self, items: Sequence[Any], numbers: Sequence[int]) -> None:
-        self._items, self._numbers = items, numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, n: Any) -> Any:
-        if isinstance(n, slice):
-            return [self[i] for i in range(len(self))[n]]
-        return self._items[self._numbers[n]]
-
-
-def take(graphs: LabelledGraphs, numbers: Sequence[int]) -> LabelledGraphs:
-    """The graphs of the images with these numbers."""
-    return LabelledGraphs(*(Part(items, numbers) for items in (graphs.samples, graphs.images, graphs.X, graphs.truth)))
-
-
 def take_images(graphs: LabelledGraphs, numbers: Sequence[int], copies: int) -> LabelledGraphs:
     """The graphs of the images with these numbers, where there are `copies` of each, one after another."""
-    return take(graphs, [copies * n + k for n in numbers for k in range(copies)])
+    return graphs.take([copies * n + k for n in numbers for k in range(copies)])
 
 
 def limited(graphs: LabelledGraphs, limit: int, seed: int, copies: int = 1) -> LabelledGraphs:

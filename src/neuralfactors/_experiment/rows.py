@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import time
 import warnings
@@ -22,7 +23,10 @@ from neuralfactors._runs.records import finite
 from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.metrics import Scores
-from neuralfactors.segmentation import Describer, Evaluation, LabelledGraphs, Segmenter, evaluate
+from neuralfactors.segmentation import Ceiling, Describer, Evaluation, LabelledGraphs, Segmenter, evaluate
+from neuralfactors.segmentation._diagnosis import largest_class_alone, one_class_only
+
+logger = logging.getLogger(__name__)
 
 
 def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbose: int = 0) -> None:
@@ -45,10 +49,16 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
         raise
     row = _finished(replace(row, seconds=before + time.monotonic() - start), segmenter, model)
     segmenter.save_model(folder.path)
-    if prepared.test is not None:
+    if prepared.test is None:
+        told = one_class_only(segmenter, train)
+    else:
         found = evaluate(segmenter, prepared.test)
-        folder.metrics.write(full_metrics(found, prepared.test_split or ""))
+        ceiling = prepared.test.ceiling(prepared.describer.n_labels)
+        folder.metrics.write(full_metrics(found, prepared.test_split or "", ceiling))
         write_predictions(folder, found, prepared.test, prepared.describer.classes.palette, config.n_examples)
+        told = largest_class_alone(found.joint, segmenter.class_names)
+    if told:
+        logger.warning("%s: %s", folder.variant, told)
     folder.row.write(row)
     folder.remove_checkpoints()
 
@@ -105,12 +115,13 @@ def _void_in(config: RunConfig, data: Path) -> RunConfig:
     return replace(config, void=void, drop=drop)
 
 
-def full_metrics(found: Evaluation, split: str) -> Metrics:
-    """What is recorded of an evaluation."""
+def full_metrics(found: Evaluation, split: str, ceiling: Ceiling) -> Metrics:
+    """What is recorded of an evaluation on images whose regions have that ceiling."""
     parts = Ablation(accuracy_of(found.unary), accuracy_of(found.interaction), accuracy_of(found.joint))
     table = found.mean_interaction
     metrics = metrics_of(found.joint, split, found.n_images)
-    return replace(metrics, ablation=parts, interactions=table if table.any() else None)
+    most = Accuracy(ceiling.pixel, ceiling.class_mean)
+    return replace(metrics, ablation=parts, ceiling=most, interactions=table if table.any() else None)
 
 
 def metrics_of(scores: Scores, split: str, n_images: int) -> Metrics:

@@ -19,6 +19,7 @@ from neuralfactors._experiment.data import (
     prepare,
     refuse_changed,
     told_images,
+    told_regions,
     used_splits,
 )
 from neuralfactors._experiment.examples import write_examples
@@ -85,6 +86,8 @@ def _train_rows(run: Run, data: ImageFolder, folder: RunFolder, means: Means) ->
     if left:
         prepared = prepare(config, data, folder, means)
         logger.info("%s", told_images(config, data, prepared))
+        for line in filter(None, told_regions(prepared)):
+            logger.info("%s", line)
         if prepared.test is not None and config.n_examples:
             write_examples(folder, prepared.test, data.classes.palette, config.n_examples)
         for row in left:

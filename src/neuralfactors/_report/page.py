@@ -75,6 +75,8 @@ def _context(results: RunResults) -> dict[str, Any]:
         "paper": paper,
         "lines": lines,
         "evaluated_on": tables.evaluated_on(results),
+        "rooms": tables.rooms(results.rows),
+        "advice": results.regions.advice([info.name for info in classes]) if results.regions else "",
         "slots": slots,
         "best": tables.best_row(results),
         "findings": findings(results, paper),

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-from neuralfactors._runs import NAMES, Epoch, Metrics, Row, RowFolder, Run, RunFolder, VariantName
+from neuralfactors._runs import NAMES, Epoch, Metrics, Regions, Row, RowFolder, Run, RunFolder, VariantName
 
 ACCURACIES = ("pixel", "class_mean", "mean_iou")
 T = TypeVar("T")
@@ -41,6 +41,7 @@ class RunResults:
     examples: tuple[str, ...] = ()
     problems: list[str] = field(default_factory=list)
     seeds: tuple[RunResults, ...] = ()
+    regions: Regions | None = None  # of the training images
 
     def row(self, key: str) -> RowResults | None:
         """The row of that variant, if the run has it."""
@@ -101,6 +102,7 @@ def _read_run(folder: RunFolder) -> RunResults:
         results.problems.append("no variant has started")
     examples = results.attempt(folder.examples.read)
     results.examples = examples.names if examples else ()
+    results.regions = results.attempt(folder.regions.read)
     if results.run.has_test and settings.n_examples:
         results.miss(folder.examples.path)
     return results
@@ -143,7 +145,7 @@ def _read_comparison(folder: RunFolder, run: Run, seeds: Iterable[int]) -> RunRe
             found.append(results)
     whole.seeds = tuple(found)
     if found:
-        whole.folder, whole.examples = found[0].folder, found[0].examples
+        whole.folder, whole.examples, whole.regions = found[0].folder, found[0].examples, found[0].regions
     whole.rows = tuple(row for key in NAMES if (row := _first_measured(key, found)))
     if not whole.rows:
         whole.problems.append("no variant has started yet")

@@ -122,6 +122,25 @@ def _ablation(metrics: Mapping[int, Metrics]) -> dict[str, dict[str, Cell]]:
     return found
 
 
+@dataclass(frozen=True)
+class Room:
+    """How far a row is from the ceiling of its regions, which no labelling of them exceeds by pixels."""
+
+    variant: str  # as it is printed
+    unary: Accuracy
+    joint: Accuracy
+    ceiling: Accuracy
+
+
+def rooms(rows: Sequence[RowResults]) -> list[Room]:
+    """The rows of one seed whose ceiling was measured."""
+    return [
+        Room(row.variant.printed, part_accuracy(row.metrics, "unary"), part_accuracy(row.metrics, "joint"), ceiling)
+        for row in rows
+        if (ceiling := row.metrics.ceiling if row.metrics else None)
+    ]
+
+
 def part_accuracy(metrics: Metrics | None, part: str) -> Accuracy:
     """Accuracy with the factors of that part; of nothing where it was not measured."""
     ablation = metrics.ablation if metrics else None

@@ -6,7 +6,7 @@ Accuracies are shares from 0 to 1 wherever they are stored; percent is for table
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors._common.ceiling import Ceiling
 from neuralfactors._runs.config import Parameters, RunConfig, Search
 
 Status = Literal["running", "failed", "done"]
@@ -72,6 +73,21 @@ class Run:
 
 
 @dataclass(frozen=True)
+class Regions:
+    """The regions of a run's training images, and what labels of regions can reach there at most."""
+
+    n_regions: int  # that each image was to have
+    compactness: float
+    chosen: bool  # by the labels of the training images, or given
+    mean: int  # how many an image has
+    ceiling: Ceiling
+
+    def advice(self, names: Sequence[str]) -> str:
+        """What to do where the ceiling is low, with the names of the classes; else empty."""
+        return self.ceiling.advice(names, self.mean)
+
+
+@dataclass(frozen=True)
 class Row:
     """A variant in a run: how far its training is, and what it was made of."""
 
@@ -121,6 +137,7 @@ class Metrics:
     iou: tuple[float | None, ...]  # (L,)
     confusion: Counts  # (L, L), rows are true classes
     ablation: Ablation | None = None
+    ceiling: Accuracy | None = None  # of giving each region of these images its majority label
     interactions: Table | None = None  # (L, L), mean score of a pair of labels; None where a model has no interactions
 
     def __post_init__(self) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from neuralfactors._common.files import FileFormatError
 from neuralfactors._runs.documents import Document, Lines
 from neuralfactors._runs.names import USUAL, variant_key
-from neuralfactors._runs.records import Epoch, Examples, Metrics, Row, Run, Settings, Trial
+from neuralfactors._runs.records import Epoch, Examples, Metrics, Regions, Row, Run, Settings, Trial
 
 
 @dataclass(frozen=True)
@@ -80,6 +80,11 @@ class RunFolder:
     def document(self) -> Document[Run]:
         """What the run is."""
         return Document(Run, self.path / "run.json")
+
+    @property
+    def regions(self) -> Document[Regions]:
+        """The regions of the training images; there are none before these have been described."""
+        return Document(Regions, self.path / "regions.json")
 
     @property
     def examples(self) -> Document[Examples]:

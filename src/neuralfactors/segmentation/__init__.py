@@ -7,6 +7,7 @@ models can share, and `evaluate` judges a segmenter by parts of its model.
 from neuralfactors._common.extras import needs
 
 with needs(__name__, "segment"):
+    from neuralfactors._common.ceiling import Ceiling
     from neuralfactors.segmentation._defaults import default_parameters
     from neuralfactors.segmentation._describer import Describer
     from neuralfactors.segmentation._evaluation import Evaluation, evaluate
@@ -17,6 +18,7 @@ with needs(__name__, "segment"):
 
 __all__ = [
     "ArraySample",
+    "Ceiling",
     "Describer",
     "Evaluation",
     "Explanation",

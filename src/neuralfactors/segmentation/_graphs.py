@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors._common.ceiling import Ceiling
 from neuralfactors._core.graph import Graph
-from neuralfactors.metrics import confusion_matrix
+from neuralfactors.metrics import Scores, confusion_matrix
 from neuralfactors.segmentation._labelled_images import LabelledImage
 from neuralfactors.vision import ImageGraph
 from neuralfactors.vision._region_geometry import majority
@@ -92,9 +93,32 @@ class RegionTruth:
         node, label = np.nonzero(labelled)
         return cls(majority(counts), node, label, labelled[node, label])
 
+    @property
+    def best(self) -> NDArray[np.int64]:
+        """Label (V,) that is right on most labelled pixels of each region; of equally many the lowest, 0 of none."""
+        best = np.zeros_like(self.y)
+        order = np.lexsort((-self.label, self.n_pixels))  # what is written last, stays
+        best[self.node[order]] = self.label[order]
+        return best
+
     def confusion(self, y_pred: NDArray[np.int64], n_labels: int) -> NDArray[np.float64]:
         """Number of pixels (L, L) of the true label of the row to which `y_pred` (V,) gives that of the column."""
         return confusion_matrix(self.label, y_pred[self.node], n_labels, self.n_pixels)
+
+
+class Part(Sequence[Any]):
+    """Items of a sequence by their numbers; they are made on demand."""
+
+    def __init__(self, items: Sequence[Any], numbers: Sequence[int]) -> None:
+        self._items, self._numbers = items, numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, n: Any) -> Any:
+        if isinstance(n, slice):
+            return [self[i] for i in range(len(self))[n]]
+        return self._items[self._numbers[n]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +147,41 @@ class LabelledGraphs:
         """Labels (V,) of the nodes of each graph."""
         return [truth.y for truth in self.truth]
 
+    @property
+    def mean_regions(self) -> int:
+        """How many regions an image has, on average."""
+        return round(float(np.mean([len(truth.y) for truth in self.truth])))
+
+    def take(self, numbers: Sequence[int]) -> LabelledGraphs:
+        """Those of the images with these numbers.
+
+        Parameters
+        ----------
+        numbers : sequence of int
+            Counted from 0; one may occur several times.
+
+        Returns
+        -------
+        LabelledGraphs
+            Made on demand.
+        """
+        return LabelledGraphs(*(Part(items, numbers) for items in (self.samples, self.images, self.X, self.truth)))
+
+    def ceiling(self, n_labels: int) -> Ceiling:
+        """What no labelling of the regions can exceed.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels, L.
+
+        Returns
+        -------
+        Ceiling
+            Over all labelled pixels of these images.
+        """
+        return ceiling_of(self.truth, n_labels)
+
     def class_weight(self, n_labels: int, balance: float) -> NDArray[np.float64] | None:
         """Weight of every class: its share of the labelled area to the power of −`balance`, 1 on average.
 
@@ -146,6 +205,15 @@ class LabelledGraphs:
             areas += np.bincount(y[y >= 0], weight[y >= 0], minlength=n_labels)
         weights = np.where(areas > 0, np.maximum(areas, 1e-12) ** -float(balance), 0.0)
         return np.asarray(weights * (areas.sum() / max(float((weights * areas).sum()), 1e-12)))
+
+
+def ceiling_of(truth: Iterable[RegionTruth], n_labels: int) -> Ceiling:
+    """The ceiling of the regions of several images."""
+    scores = Scores(sum((each.confusion(each.best, n_labels) for each in truth), np.zeros((n_labels, n_labels))))
+    known = (share if np.isfinite(share) else None for share in scores.class_accuracy.tolist())
+    if not scores.confusion.any():
+        return Ceiling(None, None, tuple(known))
+    return Ceiling(scores.pixel_accuracy, scores.class_mean_accuracy, tuple(known))
 
 
 def _mean_and_std(scaler: Any) -> tuple[NDArray[np.float32], NDArray[np.float32]]:

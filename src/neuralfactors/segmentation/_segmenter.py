@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
@@ -17,6 +18,7 @@ from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.segmentation._defaults import default_balance
 from neuralfactors.segmentation._describer import Describer
+from neuralfactors.segmentation._diagnosis import diagnosed
 from neuralfactors.segmentation._explanation import Explanation
 from neuralfactors.segmentation._graph_labeller import GraphLabeller
 from neuralfactors.segmentation._graph_prediction import each_on_all_cores
@@ -44,7 +46,8 @@ class Segmenter(GraphLabeller):
     Parameters
     ----------
     features : "bow", "cnn", "bow+cnn" or FeatureSettings, default="bow"
-        What describes a region: bags of words, a network's feature maps (needs the extra ``cnn``), or both.
+        What describes a region: bags of words, a network's feature maps (needs the extra ``cnn``), or both. Unless
+        FeatureSettings say how many regions an image has, the labels of the training images decide.
     estimator : estimator or Pipeline, default=None
         What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
         training. None: a `StructuralSVM` with neural factors, trained as a whole, with the numbers that
@@ -76,6 +79,8 @@ class Segmenter(GraphLabeller):
         Words, scaling and classes.
     stages_ : list of estimators
         The fitted estimator, after those that transform its input.
+    ceiling_ : Ceiling
+        What labels of regions can reach on the training images; `fit` warns where it is low. Files do not hold it.
 
     Examples
     --------
@@ -147,7 +152,9 @@ class Segmenter(GraphLabeller):
             source = dataset if isinstance(validation, str) else validation
             name = validation if isinstance(validation, str) else split
             held = describer.describe(to_samples(source, name, self.classes)[0])
-        return self.fit_graphs(describer, train, held)
+        for told in diagnosed(self.fit_graphs(describer, train, held), train):
+            warnings.warn(told, stacklevel=2)
+        return self
 
     def fit_graphs(self, describer: Describer, train: LabelledGraphs, validation: LabelledGraphs | None = None) -> Self:
         """Learn from images that have been described already, so that several models share that work.
@@ -167,6 +174,7 @@ class Segmenter(GraphLabeller):
             The fitted segmenter.
         """
         self.describer_ = describer
+        self.ceiling_ = train.ceiling(describer.n_labels)
         balance = default_balance(describer.builder.settings.features) if self.balance is None else self.balance
         weight = train.class_weight(describer.n_labels, balance)
         self.stages_ = fit_stages(self._new_stages(describer, weight, len(train.X)), train, validation)
@@ -192,13 +200,9 @@ class Segmenter(GraphLabeller):
         return Describer(settings, classes, **self._builder_options())
 
     def _builder_options(self) -> BuilderOptions:
-        return {
-            "backbone": self.backbone,
-            "cache": self.cache,
-            "n_jobs": self.n_jobs,
-            "dask": self.dask,
-            "progress": bool(self.verbose),
-        }
+        return BuilderOptions(
+            backbone=self.backbone, cache=self.cache, n_jobs=self.n_jobs, dask=self.dask, progress=bool(self.verbose)
+        )
 
     def predict(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.int64]]:
         """Label maps of images, on all cores.

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from neuralfactors._experiment.data import Means, Prepared, limited, open_folder, prepare, take, take_images
+from neuralfactors._experiment.data import Means, Prepared, limited, open_folder, prepare, take_images
 from neuralfactors._experiment.models import balance_of, build_model, named_stages
 from neuralfactors._experiment.rows import accuracy_of, fit_segmenter
 from neuralfactors._experiment.settings_files import parameters_of
@@ -71,7 +71,7 @@ def _validate(config: RunConfig, prepared: Prepared, folds: int) -> Scores:
     for fold in range(folds):
         kept, held = order[np.arange(len(order)) % folds != fold], order[fold::folds]
         learned = take_images(train, sorted(kept), copies)
-        judged = take(train, [copies * n for n in sorted(held)])  # as they are, without mirror images
+        judged = train.take([copies * n for n in sorted(held)])  # as they are, without mirror images
         total += _score(config, prepared, learned, judged).confusion
     return Scores(total)
 

@@ -1,0 +1,83 @@
+"""The ceiling of regions: what a model that labels whole regions could reach at most, and what to do if that is low."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LOW_PIXEL, LOW_CLASS = 0.95, 0.80  # below these shares, of all pixels or of a class, the regions are too coarse
+NAMED = 3  # so many classes are named at most
+
+
+@dataclass(frozen=True)
+class Ceiling:
+    """Accuracy of giving every region the label that most of its labelled pixels have.
+
+    Parameters
+    ----------
+    pixel : float or None
+        Share of the labelled pixels that are right; None where nothing is labelled.
+    class_mean : float or None
+        Mean of `per_class` over the classes that occur.
+    per_class : tuple of float or None, default=()
+        Share of each class's pixels; None for a class that does not occur.
+    """
+
+    pixel: float | None
+    class_mean: float | None
+    per_class: tuple[float | None, ...] = ()
+
+    def __post_init__(self) -> None:
+        for share in (self.pixel, self.class_mean, *self.per_class):
+            if share is not None and not 0 <= share <= 1:
+                raise ValueError(f"a ceiling must be a share from 0 to 1, got {share}")
+
+    @property
+    def low_classes(self) -> list[int]:
+        """Labels of the classes below 80 %, the lowest first."""
+        known = [(share, label) for label, share in enumerate(self.per_class) if share is not None]
+        return [label for share, label in sorted(known) if share < LOW_CLASS]
+
+    @property
+    def is_low(self) -> bool:
+        """Whether it is below 95 % of the pixels, or below 80 % of those of a class."""
+        return (self.pixel is not None and self.pixel < LOW_PIXEL) or bool(self.low_classes)
+
+    @property
+    def told(self) -> str:
+        """Both figures, in percent."""
+        shares = [(self.pixel, "of the pixels"), (self.class_mean, "on average over classes")]
+        return ", ".join(f"{100 * share:.1f} % {of}" for share, of in shares if share is not None)
+
+    def advice(self, names: Sequence[str], n_regions: int) -> str:
+        """What to do about a low ceiling, in one sentence; empty where it is high enough.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Those of the classes.
+        n_regions : int
+            How many regions an image has.
+
+        Returns
+        -------
+        str
+            Without a full stop at its end.
+        """
+        if not self.is_low:
+            return ""
+        low = self.low_classes
+        worst = ", ".join(f"{names[label]} {100 * (self.per_class[label] or 0.0):.0f} %" for label in low[:NAMED])
+        n_more = len(low) - NAMED
+        more = f" and {n_more} more {'class' if n_more == 1 else 'classes'}" if n_more > 0 else ""
+        lost = f" (of {worst}{more})" if low else ""
+        finer = _rounded(3 * n_regions)
+        return (
+            f"The regions, about {n_regions} an image, are too coarse: giving each the label that most of its pixels "
+            f"have would be right on {self.told}{lost}; take more regions, such as {finer}, or larger pictures"
+        )
+
+
+def _rounded(number: int) -> int:
+    # To one digit, as people would say it.
+    return round(number, 1 - len(str(number)))

@@ -1,0 +1,36 @@
+import re
+
+import pytest
+
+from neuralfactors._common.ceiling import Ceiling
+
+NAMES = ["cell", "membrane", "void-like", "rare", "rarer"]
+
+
+def test_a_high_ceiling_needs_no_advice():
+    ceiling = Ceiling(0.95, 0.9, (0.99, 0.8, None))
+    assert not ceiling.is_low
+    assert ceiling.advice(NAMES, 300) == ""
+    assert ceiling.told == "95.0 % of the pixels, 90.0 % on average over classes"
+
+
+@pytest.mark.parametrize(
+    ("ceiling", "told"),
+    [
+        (Ceiling(0.949, 0.9, (0.95, 0.85)), "right on 94.9 % of the pixels, 90.0 % on average over classes; take more"),
+        (Ceiling(0.96, 0.8, (0.99, 0.614)), r"over classes \(of membrane 61 %\); take more regions, such as 900"),
+        (
+            Ceiling(0.96, 0.8, (0.99, 0.7, 0.6, 0.5, 0.4)),
+            r"\(of rarer 40 %, rare 50 %, void-like 60 % and 1 more class\)",
+        ),
+    ],
+)
+def test_a_low_one_says_what_to_do(ceiling, told):
+    assert ceiling.is_low
+    assert re.search(told, ceiling.advice(NAMES, 300))
+
+
+def test_shares_only():
+    with pytest.raises(ValueError, match="a ceiling must be a share from 0 to 1, got 95"):
+        Ceiling(95.0, None)
+    assert Ceiling(None, None).told == ""
