@@ -25,8 +25,8 @@ def test_nothing_chosen_is_the_default():
 
 def test_everything_chosen():
     config = config_of(
-        features="bow+cnn", regions=50, epochs=3, limit=["9", "SGD=4"], mirror=True, split="train+val", validate="dev",
-        void=["sky"], drop=["cow", "sheep"], more={"seed": 7, "holdout": None},
+        features="bow+cnn", regions="50", epochs=3, limit=["9", "SGD=4"], mirror=True, split="train+val",
+        validate="dev", void=["sky"], drop=["cow", "sheep"], more={"seed": 7, "holdout": None},
     )  # fmt: skip
     assert config.features == {"features": "bow+cnn", "n_regions": 50}
     assert config.parameters == {"SGD": {"max_iter": 3}, "unary": {"max_iter": 3}}

@@ -13,7 +13,14 @@ from neuralfactors._runs import Run, RunConfig, RunFolder
 
 def test_only_what_was_given_is_passed_on():
     assert feature_options("bow", None, None) == {"features": "bow"}
-    assert feature_options("bow+cnn", 50, "timm:x") == {"features": "bow+cnn", "n_regions": 50, "backbone": "timm:x"}
+    assert feature_options("bow+cnn", "50", "timm:x") == {"features": "bow+cnn", "n_regions": 50, "backbone": "timm:x"}
+
+
+@pytest.mark.parametrize("regions", ["0", "-3", "many", "2.5", ""])
+def test_regions_are_a_number_or_auto(regions):
+    assert feature_options("bow", "auto", None) == {"features": "bow", "n_regions": 0}
+    with pytest.raises(ValueError, match=f"regions must be a number of at least 1, or auto, got '{regions}'"):
+        feature_options("bow", regions, None)
 
 
 def test_a_backbone_needs_cnn_features():

@@ -11,7 +11,7 @@ from commands import FAST, refused
 from PIL import Image
 
 from neuralfactors._common.files import sealed
-from neuralfactors.datasets import ImageFolder, write_scenes
+from neuralfactors.datasets import ImageFolder, write_cells, write_scenes
 
 
 @pytest.fixture
@@ -34,6 +34,22 @@ def test_train_leaves_a_run_folder(trained, scenes):
     assert [record["epoch"] for record in history] == [1, 2, 3, 4]
     assert all(0 <= record["accuracy"] <= 1 for record in history)
     assert not list(trained.rglob("*.checkpoint"))
+
+
+def test_regions_as_fine_as_thin_membranes_and_what_is_told_of_them(call, cache, tmp_path):
+    data = write_cells(tmp_path / "cells", 5, shape=(128, 128))
+    common = ("--cache", cache, "--epochs", "1", "--jobs", "1")
+    result = call("train", data, "--out", tmp_path / "coarse", "--regions", "60", *common)
+    assert result.code == 0, result.err
+    assert "Regions: about " in result.err
+    assert "are too coarse: giving each the label that most of its pixels have would be right on " in result.err
+    result = call("train", data, "--out", tmp_path / "fine", *common)
+    assert "chosen by the labels of training images; the majority labels of these are right on 9" in result.err
+    regions = json.loads((tmp_path / "fine/regions.json").read_text())
+    assert regions["chosen"]
+    assert regions["n_regions"] >= 600
+    metrics = json.loads((tmp_path / "fine/rows/int+nrl/metrics.json").read_text())
+    assert metrics["ceiling"]["pixel"] >= metrics["pixel"]
 
 
 def test_variant_by_its_printed_name(call, scenes, cache, tmp_path):

@@ -26,15 +26,20 @@ def test_a_softness_that_is_none_is_refused(softness):
 
 
 def test_a_network_describes_finer_regions():
-    assert [FeatureSettings(kind).n_regions for kind in ("bow", "cnn", "bow+cnn")] == [300, 1000, 1000]
-    assert FeatureSettings("cnn", n_regions=50).n_regions == 50
+    assert [FeatureSettings(kind).usual_regions for kind in ("bow", "cnn", "bow+cnn")] == [300, 1000, 1000]
+
+
+def test_without_labels_images_have_the_usual_number_of_regions():
+    assert FeatureSettings().n_regions == 0
+    assert FeatureBuilder().settings.n_regions == 300
+    assert FeatureBuilder(FeatureSettings("cnn", n_regions=50)).settings.n_regions == 50
 
 
 @pytest.mark.parametrize(
     ("option", "message"),
     [
         ({"features": "hog"}, "features must be one of 'bow', 'cnn', 'bow\\+cnn', got 'hog'"),
-        ({"n_regions": -1}, "n_regions must be at least 1, got -1"),
+        ({"n_regions": -1}, "n_regions must be at least 1, or 0 to be chosen, got -1"),
         ({"cnn": {"scale": -1.0}}, "scale must be positive, or 0"),
         ({"compactness": 0.0}, "compactness must be positive"),
         ({"node_words": (60,)}, "node_words must be two positive numbers"),

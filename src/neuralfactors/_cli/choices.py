@@ -39,7 +39,7 @@ class Choices:
     preset: str | None
     features: str
     settings: Sequence[Path] | None
-    regions: int | None
+    regions: str | None
     epochs: int | None
     limit: Sequence[str] | None
     mirror: bool | None
@@ -66,13 +66,12 @@ class Choices:
 
         config = self._start(variants, tuning=tuning)
         layers = read_settings_of(self.settings or (), variants)
-        given = {"n_regions": self.regions} if self.regions else {}
         return replace(
             config,
             seed=seed,
             splits=options.with_given(config.splits, train=self.split, val=self.validate, **splits),
             mirror=config.mirror if self.mirror is None else self.mirror,
-            features={**config.features, **given},
+            features={**config.features, **options.region_options(self.regions)},
             parameters=parameters_of(
                 variants, config.parameters, *layers, every_variant(variants, max_iter=self.epochs)
             ),

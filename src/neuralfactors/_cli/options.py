@@ -48,8 +48,12 @@ Trained = Annotated[
 ]
 Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")]
 Regions = Annotated[
-    int | None,
-    typer.Option(min=1, help="Number of regions per image.", show_default="300, or 1000 with CNN features"),
+    str | None,
+    typer.Option(
+        metavar="N|auto",
+        help="Number of regions per image; auto: as many as the labels need.",
+        show_default="auto, or the preset's",
+    ),
 ]
 Backbone = Annotated[
     str | None,
@@ -99,12 +103,25 @@ def listed(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(","))
 
 
-def feature_options(features: str, regions: int | None, backbone: str | None) -> dict[str, Any]:
+def region_options(regions: str | None) -> dict[str, int]:
+    """The option of `FeatureSettings` that `regions` means, where it was given: 0 is auto.
+
+    >>> region_options("auto"), region_options("500")
+    ({'n_regions': 0}, {'n_regions': 500})
+    """
+    if regions is None:
+        return {}
+    if regions != "auto" and not (regions.isdecimal() and int(regions)):
+        raise ValueError(f"regions must be a number of at least 1, or auto, got {regions!r}")
+    return {"n_regions": 0 if regions == "auto" else int(regions)}
+
+
+def feature_options(features: str, regions: str | None, backbone: str | None) -> dict[str, Any]:
     """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
     if backbone is not None and "cnn" not in features:
         raise ValueError(f"backbone applies only to CNN features, but features is {features!r}")
-    given = {"n_regions": regions, "backbone": backbone}
-    return {"features": features, **{name: value for name, value in given.items() if value is not None}}
+    named = {} if backbone is None else {"backbone": backbone}
+    return {"features": features, **region_options(regions), **named}
 
 
 def cache_folder(chosen: Path | None) -> Path:

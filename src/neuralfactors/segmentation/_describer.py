@@ -16,6 +16,7 @@ from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import State, load_model, readable, save_model
 from neuralfactors._core.graph import Graph
 from neuralfactors.datasets._classes import ClassEntry, Classes
+from neuralfactors.segmentation._auto_regions import choose_regions
 from neuralfactors.segmentation._graphs import (
     LabelledGraphs,
     RegionTruth,
@@ -56,6 +57,7 @@ class Describer:
     def __init__(self, settings: FeatureSettings, classes: Classes, **options: Unpack[BuilderOptions]) -> None:
         self.builder = FeatureBuilder(settings, **options)
         self.classes = classes
+        self._asked = settings
         self.scaling: Scaling | None = None
 
     @property
@@ -63,8 +65,13 @@ class Describer:
         """Number of classes, void ones apart."""
         return len(self.classes.names)
 
+    @property
+    def chooses_regions(self) -> bool:
+        """Whether `learn` chooses how many regions an image gets."""
+        return self._asked.n_regions == 0
+
     def learn(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
-        """Learn words and scaling from training images.
+        """Learn words and scaling from training images; and, where the settings leave it open, how fine regions are.
 
         Parameters
         ----------
@@ -78,6 +85,8 @@ class Describer:
         """
         if not samples:
             raise ValueError("there is no image to learn from")
+        if self.chooses_regions:
+            self.builder.settings = choose_regions(self._asked, samples, self.n_labels)
         return self._labelled(samples, learn=True)
 
     def describe(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Self, TypedDict, Unpack
 
@@ -87,7 +88,8 @@ class FeatureBuilder:
         dask: str | None = None,
         progress: bool = False,
     ) -> None:
-        self.settings = settings or FeatureSettings()
+        settings = settings or FeatureSettings()
+        self.settings = replace(settings, n_regions=settings.n_regions or settings.usual_regions)
         self.backbone = backbone
         self.cache = cache
         self.n_jobs = n_jobs

@@ -57,9 +57,10 @@ class FeatureSettings:
     features : "bow", "cnn" or "bow+cnn", default="bow"
         What describes a region: bags of words, averages of a network's feature maps, or both.
     n_regions : int, default=0
-        Regions of an image. 0: 300 for bags of words; 1000 with CNN features, which can be had of finer regions.
+        Regions of an image. 0: as many as the labels of the training images need, where a `Segmenter` learns from
+        them, at least `usual_regions`; without labels, so many.
     compactness : float, default=30.0
-        See `find_regions`.
+        See `find_regions`. Where the number of regions is chosen, half or twice as much may be.
     min_area : float, default=0.0
         See `find_regions`.
     stride : int, default=4
@@ -90,7 +91,7 @@ class FeatureSettings:
 
     Examples
     --------
-    >>> FeatureSettings("cnn").n_regions, FeatureSettings.fine().features
+    >>> FeatureSettings("cnn").usual_regions, FeatureSettings.fine().features
     (1000, 'bow+cnn')
     """
 
@@ -114,11 +115,11 @@ class FeatureSettings:
         if self.features not in KINDS:
             raise ValueError(f"features must be one of {', '.join(map(repr, KINDS))}, got {self.features!r}")
         object.__setattr__(self, "random_state", seed_of(self.random_state))
-        if self.n_regions == 0:
-            object.__setattr__(self, "n_regions", CNN_REGIONS if self.uses_cnn else WORD_REGIONS)
         if self.softness is None:
             object.__setattr__(self, "softness", 0.0 if self.uses_cnn else WORD_SOFTNESS)
-        for name in ("n_regions", "stride", "radius", "max_side"):
+        if self.n_regions < 0:
+            raise ValueError(f"n_regions must be at least 1, or 0 to be chosen, got {self.n_regions}")
+        for name in ("stride", "radius", "max_side"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if not self.compactness > 0:
@@ -154,6 +155,11 @@ class FeatureSettings:
             "position": True,
         }
         return cls(**second | changes)
+
+    @property
+    def usual_regions(self) -> int:
+        """Regions of an image: 300 for bags of words; 1000 with CNN features, which can be had of finer regions."""
+        return CNN_REGIONS if self.uses_cnn else WORD_REGIONS
 
     @property
     def uses_words(self) -> bool:
