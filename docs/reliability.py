@@ -40,7 +40,7 @@ The page is made by `python docs/reliability.py`, and the diagrams by `neuralfac
 SETS = {
     "letters": (
         "Handwritten words",
-        "Chains of letters, whose marginals are exact: learned from fold 0, calibrated on fold 1, judged on the others.",
+        "Chains of letters, whose marginals are exact: learned on fold 0, calibrated on fold 1, judged on the rest.",
     ),
     "msrc21": (
         "MSRC-21",
