@@ -30,7 +30,8 @@ TOPICS = {
     "inference/test_invariance.py", "inference/test_shared_table.py",
     "inference/formats/test_damage.py",
     # what all learners have in common
-    "estimators/test_buffers.py", "estimators/test_checks.py", "estimators/test_continuing.py", "estimators/test_defaults.py",
+    "estimators/test_buffers.py", "estimators/test_checks.py", "estimators/test_continuing.py",
+    "estimators/test_defaults.py",
     "estimators/test_dropout.py", "estimators/test_model.py", "estimators/test_own_loss.py",
     "estimators/test_pretraining.py", "estimators/test_sample_weight.py",
     "estimators/test_realdata.py",
