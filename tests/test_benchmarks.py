@@ -42,6 +42,14 @@ def test_losses_compared_with_pytorch_crf_start_from_the_same_scores(load):
         step()
 
 
+def test_chunks_begin_at_b_and_where_the_kind_changes(load):
+    pytest.importorskip("torchcrf", reason="pytorch-crf is not installed")
+    chunking = load("chunking")
+    true = [["b-np", "i-np", "b-np", "o", "i-vp", "i-np"], ["o"]]
+    assert chunking.chunks(true) == {(0, 0, 2, "np"), (0, 2, 3, "np"), (0, 4, 5, "vp"), (0, 5, 6, "np")}
+    assert chunking.f1([["b-np", "i-np", "i-np", "o", "b-vp", "o"], ["o"]], true) == pytest.approx(2 / 6)
+
+
 @pytest.fixture
 def problem():
     unary = np.array([[0.0, 1.0], [0.5, 0.0], [2.0, -np.inf]])
