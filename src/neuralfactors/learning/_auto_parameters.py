@@ -16,6 +16,8 @@ CHOSEN = ("C", "interaction_C", "learning_rate", "interaction_learning_rate", "b
 # Single points need C = N, the C = 1 of scikit-learn. With that, words and large graphs are overfitted, as the hinge of
 # a graph grows with its nodes; divided by all of them, it is too small to learn interactions on grids.
 MAX_DIVISOR = 4.0
+# A network can learn a few labels of a large graph by heart, and then leaves nothing to the interactions.
+MAX_DIVISOR_FEW = 20.0
 STEPS_PER_EPOCH, MAX_BATCH = 50, 64
 STEPS, LEAST_STEPS, LEAST_EPOCHS = 1500, 100, 10
 MAX_VISITS = 2e6  # nodes that all epochs together pass over: large graphs, whose inference takes long, get fewer steps
@@ -23,9 +25,9 @@ STEP = 0.02  # how far Adam moves a weight of a linear factor at most
 
 
 def auto_C(samples: Samples) -> float:
-    """N/k for N graphs of k labelled nodes on average; N/4 where they have more than four."""
+    """N/k for N graphs of k labelled nodes on average, where k counts up to 4, or 20 if most nodes are completed."""
     n_labelled = float(samples.class_counts().sum()) / len(samples)
-    return len(samples) / min(max(n_labelled, 1.0), MAX_DIVISOR)
+    return len(samples) / min(max(n_labelled, 1.0), MAX_DIVISOR_FEW if samples.few_labels else MAX_DIVISOR)
 
 
 def auto_batch_size(n_graphs: int) -> int:
@@ -84,7 +86,8 @@ def resolve(settings: TrainingSettings, samples: Samples, known: Mapping[str, An
         how = (trainer.optimizer, n_hidden, Cs[-1], momentum)
         rates.append(choose(f"{prefix}learning_rate", rate, auto_learning_rate, *how))
     trainer = replace(trainer, learning_rate=rates[0], interaction_learning_rate=rates[1])
-    return replace(settings, trainer=trainer, C=tuple(Cs), batch_size=size, max_iter=max_iter)
+    sizes = {"batch_size": size, "max_iter": max_iter}
+    return replace(settings, trainer=trainer, C=tuple(Cs), few_labels=samples.few_labels, **sizes)
 
 
 def by_name(settings: TrainingSettings) -> dict[str, Any]:

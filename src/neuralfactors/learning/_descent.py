@@ -181,8 +181,8 @@ class Descent:
             return
         accumulate(
             self.model, batch, y, self.decoder, totals, clock, class_weight=self.class_weight,
-            augment=self.settings.loss == "hinge", void=self.settings.void, workspace=self.workspace,
-            weight=weight,
+            augment=self.settings.loss == "hinge", void=self.settings.void, few_labels=self.settings.few_labels,
+            workspace=self.workspace, weight=weight,
         )  # fmt: skip
 
     def update(self, n_graphs: int, t: float) -> None:

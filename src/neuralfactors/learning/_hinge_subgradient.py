@@ -10,16 +10,18 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from neuralfactors._common.labels import VOID
 from neuralfactors._core.factor_model import FactorModel
 from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.layers import Workspace
 from neuralfactors._core.potentials import Potentials
 from neuralfactors._core.score_tensors import joint_labels
-from neuralfactors.learning._decode import Decoder
+from neuralfactors.learning._decode import Decoder, clamp_labelled
 from neuralfactors.learning._losses import Violation, violation
 from neuralfactors.learning._margin import node_costs
 
 BACKWARD_ROWS = 4096  # at a time, so that what lies between the layers stays in the processor's cache
+TOLD_LABELS, TOLD_NODES = 0.25, 0.05  # what share of the labels, and of the nodes, inference is told at most
 PARTS = ("read", "forward", "inference", "backward", "update")
 
 
@@ -87,6 +89,7 @@ def accumulate(
     class_weight: Tensor | None = None,
     augment: bool = True,
     void: str = "drop",
+    few_labels: bool = False,
     workspace: Workspace | None = None,
     weight: Tensor | None = None,
 ) -> None:
@@ -94,7 +97,8 @@ def accumulate(
 
     The weights w are those of `weight` (G,), or 1.
 
-    With `void="drop"` the batch must be free of void nodes already, as `Samples.batch` gives it.
+    With `void="drop"` the batch must be free of void nodes already, as `Samples.batch` gives it. With `few_labels`,
+    inference is told some of the labels; see `draw_hints`.
 
     The subgradient is zero wherever z equals y. So the factors run without gradient on everything, and with gradient
     only on the rows that differ, of which only the outputs selected by z and y are computed; `_backward_restricted`.
@@ -102,11 +106,13 @@ def accumulate(
     whole; `FactorModel.rowwise`. So do sparse features, of whose tensors no rows can be taken, and weighted graphs.
     """
     workspace = workspace or Workspace()
-    costs = node_costs(y, class_weight, batch.node_weight)
     by_rows = model.rowwise and batch.node_features.layout is torch.strided and weight is None
     with torch.set_grad_enabled(not by_rows):
         potentials = model(batch, workspace if by_rows else None)
         clock.lap("forward")
+        hints = draw_hints(y) if few_labels else torch.full_like(y, VOID)
+        costs = node_costs(torch.where(hints < 0, y, VOID), class_weight, batch.node_weight)
+        potentials = clamp_labelled(potentials, hints) if few_labels else potentials
         found = violation(potentials, y, costs, decoder, augment=augment, void=void)
         clock.lap("inference")
     if by_rows:
@@ -116,6 +122,18 @@ def accumulate(
     clock.lap("backward")
     totals.add(found, y, weight)
     totals.costs += float(_times(_worst(costs), _of_nodes(weight, batch)).sum())
+
+
+def draw_hints(y: Tensor) -> Tensor:
+    """Labels that inference is told in this step, (V,): drawn at random from those of `y`, −1 elsewhere.
+
+    As in a prediction with known labels, the others are then learned from what they are joined to. Told nothing,
+    inference may relabel all of a cluster and pays for no edge within it, so that interactions remain too weak; told
+    much, it hardly needs the features, and predicts badly where nothing is known.
+    """
+    labelled = y >= 0
+    chance = min(TOLD_LABELS, TOLD_NODES * len(y) / max(1, int(labelled.sum())))
+    return torch.where(torch.rand(len(y)).to(y.device) < chance, y, VOID)
 
 
 def _backward_restricted(

@@ -117,6 +117,7 @@ class TrainingSettings:
     void: str
     n_hidden: tuple[int, int]  # layers, by which "auto" chooses the learning rate
     seed: int
+    few_labels: bool = False  # whether inference completes most of the nodes, and is told some labels
 
     def __post_init__(self) -> None:
         self.trainer.check()

@@ -156,6 +156,11 @@ class Samples:
         """Number of nodes of every class, (L,)."""
         return sum((np.bincount(y[y >= 0], minlength=self.n_labels) for y in self.Y), np.zeros(self.n_labels, np.int64))
 
+    @property
+    def few_labels(self) -> bool:
+        """Whether void nodes stay, to be completed, and are more than half of all."""
+        return not self.drop_void and 2 * int(self.class_counts().sum()) < sum(len(y) for y in self.Y)
+
     def class_weight(self, option: Any) -> NDArray[np.float64] | None:
         """η of every class, or pair of them, for `class_weight=None`, "balanced", a dict or an array (L,) or (L, L).
 
