@@ -25,7 +25,7 @@ from neuralfactors.vision import FeatureSettings
 
 SEEDS, TREES, SCENES = 3, 100, 60
 EPOCHS = 30  # of the unary network: as many as the joint model has on MSRC-21, before and after interactions come in
-BALANCE = default_balance("cnn")
+BALANCE = default_balance(FeatureSettings("cnn"))
 CACHE = Path(os.environ.get("NEURALFACTORS_CACHE") or Path(__file__).parents[1] / "build" / "bench-cache" / "features")
 MEASURES = {"pixels": lambda scores: scores.pixel_accuracy, "classes": lambda scores: scores.class_mean_accuracy}
 

@@ -19,7 +19,8 @@ def config_of(variants=("SGD", "unary"), more=None, **chosen):
 
 
 def test_nothing_chosen_is_the_default():
-    expected = RunConfig("photos", ("SGD", "unary"), "compare", {"features": "bow"}, splits=Splits(test="test"))
+    splits = Splits(test="test")
+    expected = RunConfig("photos", ("SGD", "unary"), "compare", {"features": "bow"}, balance=None, splits=splits)
     assert config_of() == expected
 
 
@@ -34,7 +35,7 @@ def test_everything_chosen():
     assert (config.splits.train, config.splits.val, config.splits.test) == ("train+val", "dev", "test")
     assert (config.mirror, config.void, config.drop) == (True, ("sky",), ("cow", "sheep"))
     assert (config.seed, config.splits.holdout) == (7, 0)
-    assert config.balance > 0  # that of CNN features
+    assert config.balance is None  # the features decide
 
 
 def test_options_replace_files_and_later_files_replace_earlier_ones(tmp_path):

@@ -9,13 +9,17 @@ from neuralfactors._common.files import FileFormatError
 from neuralfactors._experiment import VARIANTS, resume, train
 from neuralfactors._experiment.models import balance_of, check_config
 from neuralfactors._runs import STATE_OF_THE_ART, TABLED, Run, RunConfig, RunFolder, Search
+from neuralfactors.vision import FeatureSettings
 
 
 def test_balance_of_a_row_comes_from_the_nearest_setting():
     config = RunConfig("x", (*TABLED, STATE_OF_THE_ART), balance=0.2, parameters={"SGD": {"balance": 0.7}})
-    assert [balance_of(config, row) for row in ("unary", "SGD", STATE_OF_THE_ART)] == [0.2, 0.7, 1.0]
+    rows, usual = ("unary", "SGD", STATE_OF_THE_ART), FeatureSettings()
+    assert [balance_of(config, row, usual) for row in rows] == [0.2, 0.7, 1.0]
     common = replace(config, parameters={**config.parameters, "*": {"balance": 0.4}})
-    assert [balance_of(common, row) for row in ("unary", "SGD", STATE_OF_THE_ART)] == [0.4, 0.7, 0.4]
+    assert [balance_of(common, row, usual) for row in rows] == [0.4, 0.7, 0.4]
+    silent = replace(config, balance=None)
+    assert [balance_of(silent, "unary", FeatureSettings(n_regions=n)) for n in (300, 900)] == [0.0, 0.5]
 
 
 @pytest.mark.parametrize(

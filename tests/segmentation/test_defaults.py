@@ -4,6 +4,7 @@ import pytest
 
 from neuralfactors.segmentation import default_parameters
 from neuralfactors.segmentation._defaults import WITH_CNN, default_balance, default_batch_size, default_pretrain
+from neuralfactors.vision import FeatureSettings
 
 
 @pytest.mark.parametrize(("n_images", "batch_size", "pretrain"), [(276, 12, 0), (40, 2, 15), (3, 1, 100)])
@@ -31,4 +32,5 @@ def test_pretraining_with_any_batch_size(batch_size, epochs):
 
 
 def test_balance():
-    assert [default_balance(features) for features in ("bow", "cnn", "bow+cnn")] == [0.0, 0.5, 0.5]
+    assert [default_balance(FeatureSettings(kind)) for kind in ("bow", "cnn", "bow+cnn")] == [0.0, 0.5, 0.5]
+    assert [default_balance(FeatureSettings(n_regions=n)) for n in (300, 600)] == [0.0, 0.5]

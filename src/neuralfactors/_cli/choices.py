@@ -82,11 +82,13 @@ class Choices:
 
     def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:
         from neuralfactors.segmentation._defaults import default_balance
+        from neuralfactors.vision import FeatureSettings
 
         if self.known:
             return self.known.config(str(self.data), self.features, variants, tuning=tuning)
-        features, balance = {"features": self.features}, default_balance(self.features)
-        splits = Splits(test="test")
+        features, splits = {"features": self.features}, Splits(test="test")
+        # Trials are planned before any image is described, by which the default could change.
+        balance = default_balance(FeatureSettings(self.features)) if tuning else None
         return RunConfig(str(self.data), tuple(variants), "compare", features, balance=balance, splits=splits)
 
 

@@ -69,7 +69,9 @@ Epochs = Annotated[
 ]
 Balance = Annotated[
     float | None,
-    typer.Option(min=0, max=1, help="0 weights classes by area, 1 equally.", show_default="0, or 0.5 with CNN"),
+    typer.Option(
+        min=0, max=1, help="0 weights classes by area, 1 equally.", show_default="0, or 0.5 with CNN or fine regions"
+    ),
 ]
 Split = Annotated[str, typer.Option(help="Split to learn from; join several with +.")]
 Validate = Annotated[str, typer.Option(help="Split to monitor training on and to evaluate.")]

@@ -32,14 +32,13 @@ def train(
 ) -> None:
     """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
     from neuralfactors import _experiment as experiment
-    from neuralfactors.segmentation._defaults import default_balance
 
     key = variant_key(variant)
     layers = experiment.read_settings_of(settings or (), [key])
     given = experiment.every_variant([key], max_iter=epochs, balance=balance)
     config = RunConfig(
         str(data), (key,), "train", options.feature_options(features, regions, backbone),
-        experiment.parameters_of([key], *layers, given), default_balance(features), Splits(split, validate, validate),
+        experiment.parameters_of([key], *layers, given), None, Splits(split, validate, validate),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
     )  # fmt: skip
     with options.resumable(out):

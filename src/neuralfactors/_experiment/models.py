@@ -16,6 +16,8 @@ from neuralfactors._experiment.data import feature_settings
 from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES, MODEL, VARIANTS, check_parameters
 from neuralfactors._runs import Epoch, RowFolder, Run, RunConfig, RunFolder
 from neuralfactors.estimators import Checkpoint, StructuredEstimator
+from neuralfactors.segmentation._defaults import default_balance
+from neuralfactors.vision import FeatureSettings
 
 
 def changes_of(config: RunConfig, variant: str) -> dict[str, Any]:
@@ -25,9 +27,10 @@ def changes_of(config: RunConfig, variant: str) -> dict[str, Any]:
     return {name: value for name, value in said.items() if name != BALANCE and (name in own or name in known)}
 
 
-def balance_of(config: RunConfig, variant: str) -> float:
-    """How much rare classes count in `variant`."""
-    stated = (config.parameters_of(variant).get(BALANCE), VARIANTS[variant].balance, config.balance)
+def balance_of(config: RunConfig, variant: str, settings: FeatureSettings) -> float:
+    """How much rare classes count in `variant`, with features of these settings."""
+    said = (config.parameters_of(variant).get(BALANCE), VARIANTS[variant].balance, config.balance)
+    stated = (*said, default_balance(settings))
     return float(next(balance for balance in stated if balance is not None))
 
 

@@ -33,7 +33,8 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
     """Train a variant into its folder; an interrupted attempt continues from the last epoch."""
     train = limited(prepared.train, config.limit_of(folder.variant), config.seed, config.copies)
     model = build_model(folder.variant, config, prepared.describer.n_labels, len(train.X), folder)
-    balance, former, start = balance_of(config, folder.variant), folder.checked_row(), time.monotonic()
+    balance = balance_of(config, folder.variant, prepared.describer.builder.settings)
+    former, start = folder.checked_row(), time.monotonic()
     before = former.seconds if former else 0.0
     settings, n_train = _settings(named_stages(model)), len(train.X) // config.copies
     row = Row(folder.variant, "running", settings, config.seed, balance, n_train, before)

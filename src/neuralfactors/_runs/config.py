@@ -70,8 +70,8 @@ class RunConfig:
     parameters : mapping, default={}
         Changes of the estimators' parameters by variant; those under ``"*"`` are for all variants that have the
         parameter. "balance" among them is that of the `Segmenter`.
-    balance : float, default=0.0
-        That of variants for which neither `parameters` nor the variant says anything; see `Segmenter`.
+    balance : float or None, default=0.0
+        That of variants for which neither `parameters` nor the variant says anything; None: as in `Segmenter`.
     splits : Splits, default=Splits()
         What to learn from and to be judged by.
     limits : mapping, default={}
@@ -91,7 +91,7 @@ class RunConfig:
     kind: Kind = "train"
     features: Mapping[str, Any] = field(default_factory=dict)
     parameters: Parameters = field(default_factory=dict)
-    balance: float = 0.0
+    balance: float | None = 0.0
     splits: Splits = Splits()
     limits: Mapping[str, int] = field(default_factory=dict)
     mirror: bool = False
@@ -119,7 +119,7 @@ class RunConfig:
             raise ValueError("variants must name at least one variant")
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {self.kind!r}")
-        if not 0 <= self.balance <= 1:
+        if self.balance is not None and not 0 <= self.balance <= 1:
             raise ValueError(f"balance must be between 0 and 1, got {self.balance}")
         for variant, limit in self.limits.items():
             if limit < 0:

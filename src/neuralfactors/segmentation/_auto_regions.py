@@ -25,7 +25,7 @@ SMALLEST_AREA = 16  # pixels of a region: with fewer there is little to describe
 # Regions of all training images together: learning from them takes some ten minutes on one core and, at 1 KB a region
 # described by words and 8 KB by a network, a gigabyte of memory at most.
 ALL_OF_WORDS, ALL_OF_CNN = 250_000, 130_000
-LEAST_GAIN = 0.005  # of the ceiling, the mean of both figures: what twice as many regions must gain
+LEAST_GAIN = 0.01  # of the ceiling, the mean of both figures: what twice as many regions must gain
 LEAST_FOR_SHAPE = 0.003  # and what another compactness must
 SHAPES = (0.5, 2.0)  # times the compactness of the settings
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from neuralfactors.learning._auto_parameters import auto_batch_size
 from neuralfactors.learning._losses import AUTO
+from neuralfactors.vision import FeatureSettings
 
 # CNN features tell the training images' classes apart without any context. Dropout makes the unary factor as unsure of
 # them as it will be of new images, so that interactions learn to help where help is needed: without it they do not.
@@ -20,16 +21,19 @@ WITH_CNN: dict[str, Any] = {
     "unary__activation": "relu", "unary__dropout": 0.5,
     "interaction__hidden": (64,), "interaction__activation": "relu", "interaction__dropout": 0.5,
 }  # fmt: skip
-CNN_BALANCE = 0.5
+BALANCE = 0.5
 MAX_BATCH, STEPS = 12, 20  # so many images a step at most, and where there are few, so many steps an epoch
 FEW_IMAGES, FIRST_STEPS = 50, 300  # with fewer images, or CNN features, so many first steps are unary
 # Interactions learn slower, since most pairs of classes have few edges to learn from; few images, slower still.
 LEARNING_RATE, INTERACTION_LEARNING_RATE, RATE_OF_FEW = 0.01, 0.003, 0.001
 
 
-def default_balance(features: str) -> float:
-    """How much rare classes count by default: "bow" leaves nothing to spare for them, a network does."""
-    return 0.0 if features == "bow" else CNN_BALANCE
+def default_balance(settings: FeatureSettings) -> float:
+    """How much rare classes count by default: words leave nothing to spare for them, but a network does.
+
+    Where regions are finer than usual, it is for the sake of classes that are thin, hence rare: they count more, too.
+    """
+    return BALANCE if settings.uses_cnn or settings.n_regions > settings.usual_regions else 0.0
 
 
 def default_batch_size(n_images: int) -> int:

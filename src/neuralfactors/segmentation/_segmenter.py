@@ -54,7 +54,7 @@ class Segmenter(GraphLabeller):
         `neuralfactors.segmentation.default_parameters` has for so many images. Its `n_labels`, `verbose` and, unless
         that is None here, `random_state` are replaced by those of the segmenter.
     balance : float, default=None
-        How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN features.
+        How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN or finer regions.
     mirror : bool, default=False
         Whether to learn from the mirror images too, where left and right mean nothing.
     classes : sequence of str, default=None
@@ -175,7 +175,7 @@ class Segmenter(GraphLabeller):
         """
         self.describer_ = describer
         self.ceiling_ = train.ceiling(describer.n_labels)
-        balance = default_balance(describer.builder.settings.features) if self.balance is None else self.balance
+        balance = default_balance(describer.builder.settings) if self.balance is None else self.balance
         weight = train.class_weight(describer.n_labels, balance)
         self.stages_ = fit_stages(self._new_stages(describer, weight, len(train.X)), train, validation)
         return self

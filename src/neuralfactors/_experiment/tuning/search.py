@@ -7,7 +7,15 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from neuralfactors._experiment.data import Means, open_data, prepare, refuse_changed, training_samples, used_splits
+from neuralfactors._experiment.data import (
+    Means,
+    feature_settings,
+    open_data,
+    prepare,
+    refuse_changed,
+    training_samples,
+    used_splits,
+)
 from neuralfactors._experiment.models import balance_of, build_model, changes_of, check_config
 from neuralfactors._experiment.training import describe_run
 from neuralfactors._experiment.tuning.space import Plan, dimensions
@@ -91,7 +99,8 @@ def _make_trials(folder: RunFolder, means: Means) -> None:
 def plan_of(config: RunConfig, search: Search) -> Plan:
     """The trials of a search."""
     variant = config.variants[0]
-    space = dimensions(build_model(variant, config, 2, MANY_IMAGES), balance_of(config, variant), search.names)
+    balance = balance_of(config, variant, feature_settings(config))
+    space = dimensions(build_model(variant, config, 2, MANY_IMAGES), balance, search.names)
     return Plan(space, search.n_trials, config.seed)
 
 
@@ -128,7 +137,8 @@ def _run_trials(
 def _write_best(folder: RunFolder, run: Run, trials: Mapping[int, Trial]) -> None:
     config, best = run.settings, best_trial(trials.values())
     variant = config.variants[0]
-    chosen = {**changes_of(config, variant), BALANCE: balance_of(config, variant), **best.parameters}
+    balance = balance_of(config, variant, feature_settings(config))
+    chosen = {**changes_of(config, variant), BALANCE: balance, **best.parameters}
     settings = Settings(
         {variant: chosen}, config.data_name, config.preset, config.features, config.seed,
         len(trials), best.number, best.score, best.pixel, best.class_mean,
