@@ -52,6 +52,34 @@ def test_regions_as_fine_as_thin_membranes_and_what_is_told_of_them(call, cache,
     assert metrics["ceiling"]["pixel"] >= metrics["pixel"]
 
 
+def test_regions_of_ones_own(call, cache, tmp_path):
+    data, maps = write_cells(tmp_path / "cells", 5, shape=(64, 64)), tmp_path / "maps"
+    maps.mkdir()
+    numbers = np.add.outer(np.arange(64) // 8 * 8, np.arange(64) // 8)
+    for n, path in enumerate(sorted((data / "images").iterdir())):
+        if n % 2:
+            np.save(maps / f"{path.stem}.npy", 1000 * numbers)
+        else:
+            Image.fromarray(numbers.astype(np.uint8)).save(maps / path.name)
+    own = ("--regions-from", maps)
+    options = ("--cache", cache, "--epochs", "1", "--jobs", "1")
+    run = tmp_path / "run"
+    refused(call("train", data, "--out", run, *own, "--regions", "30"), "regions-from exclude each other")
+    result = call("train", data, "--out", run, *own, *options)
+    assert result.code == 0, result.err
+    assert "Regions: about 64 an image (your own)" in result.err
+    assert call("evaluate", run, data, "--split", "val", "--cache", cache).code == 0
+    pictures = data / "images"
+    refused(
+        call("predict", run, pictures, "--out", tmp_path / "out"), "regions of your own, but the image comes with none"
+    )
+    assert call("predict", run, pictures, "--out", tmp_path / "out", *own).code == 0
+    blocks = np.asarray(Image.open(tmp_path / "out" / "cells_0000.png")).reshape(8, 8, 8, 8)
+    assert (blocks == blocks[:, :1, :, :1]).all()
+    (maps / "cells_0003.npy").unlink()
+    refused(call("train", data, "--out", tmp_path / "other", *own), "has no regions of cells_0003")
+
+
 def test_variant_by_its_printed_name(call, scenes, cache, tmp_path):
     options = ("--cache", cache, "--regions", "30", "--epochs", "1", "--jobs", "1", "--quiet")
     result = call("train", scenes, "--out", tmp_path / "run", "--variant", "int†+lin", *options)

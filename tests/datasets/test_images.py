@@ -7,7 +7,7 @@ from PIL import Image
 
 from neuralfactors.datasets import colour_labels, read_image, read_labels, write_image, write_label_map
 from neuralfactors.datasets._classes import ClassEntry, Classes
-from neuralfactors.datasets._images import image_shape
+from neuralfactors.datasets._images import image_shape, read_regions
 
 CLASSES = Classes((ClassEntry(0, "void", (0, 0, 0)), ClassEntry(1, "cow", (9, 0, 0)), ClassEntry(2, "sky", (0, 0, 9))))
 INDICES = np.array([[0, 1, 2], [2, 1, 0]], dtype=np.uint8)
@@ -201,3 +201,26 @@ def test_a_pipe_is_no_picture(tmp_path):
     for read in (read_image, image_shape, lambda path: read_labels(path, CLASSES)):
         with pytest.raises(ValueError, match=r"a\.png must be a regular file"):
             read(tmp_path / "a.png")
+
+
+def test_regions_are_numbers_or_colours(tmp_path):
+    numbers = np.array([[0, 1, 300], [300, 65535, 1]])
+    Image.fromarray(numbers.astype(np.uint16)).save(tmp_path / "deep.png")
+    np.save(tmp_path / "array.npy", numbers.astype(np.int32))
+    for name in ("deep.png", "array.npy"):
+        np.testing.assert_array_equal(read_regions(tmp_path / name), numbers)
+    colours = np.stack([numbers // 256, numbers % 256, numbers % 2], axis=-1).astype(np.uint8)
+    Image.fromarray(colours).save(tmp_path / "colours.png")
+    found = read_regions(tmp_path / "colours.png")
+    assert len(np.unique(found)) == 4
+    assert (found[0, 1], found[0, 2]) == (found[1, 2], found[1, 0])
+
+
+def test_what_is_no_map_of_regions_is_refused(tmp_path):
+    np.save(tmp_path / "float.npy", np.zeros((2, 2)))
+    np.save(tmp_path / "object.npy", np.array([{}]), allow_pickle=True)
+    (tmp_path / "torn.npy").write_bytes(b"\x93NUMPY")
+    Image.new("RGB", (4, 4)).save(tmp_path / "lossy.jpg")
+    for name in ("float.npy", "object.npy", "torn.npy", "lossy.jpg"):
+        with pytest.raises(ValueError, match=name):
+            read_regions(tmp_path / name)

@@ -20,6 +20,7 @@ def evaluate(
     data: options.Data,
     split: Annotated[str, typer.Option(help="Split of DATA to evaluate; join several with +.")] = "test",
     variant: options.Trained = None,
+    regions_from: options.RegionsFrom = None,
     cache: options.Cache = None,
     jobs: options.Jobs = None,
     dask: options.Dask = None,
@@ -30,7 +31,7 @@ def evaluate(
 
     folder = RunFolder(run)
     row = folder.choose_row(variant)
-    metrics = evaluate_row(folder, row, data, split, options.means(cache, jobs, dask))
+    metrics = evaluate_row(folder, row, data, split, options.means(cache, jobs, dask), regions_from)
     names = [info.name for info in folder.run().classes]
     if as_json:
         show_json({"variant": row.variant, "classes": names, **encode(metrics)})

@@ -55,6 +55,15 @@ Regions = Annotated[
         show_default="auto, or the preset's",
     ),
 ]
+RegionsFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--regions-from",
+        metavar="DIR",
+        help="Folder of regions of your own, NAME.png or NAME.npy: a number or colour for each.",
+        show_default="regions are found",
+    ),
+]
 Backbone = Annotated[
     str | None,
     typer.Option(
@@ -116,6 +125,12 @@ def region_options(regions: str | None) -> dict[str, int]:
     if regions != "auto" and not (regions.isdecimal() and int(regions)):
         raise ValueError(f"regions must be a number of at least 1, or auto, got {regions!r}")
     return {"n_regions": 0 if regions == "auto" else int(regions)}
+
+
+def refuse_both(regions: str | None, regions_from: Path | None) -> None:
+    """Refuse a number of regions where regions are given."""
+    if regions is not None and regions_from is not None:
+        raise ValueError("regions and regions-from exclude each other: regions of your own have their number")
 
 
 def feature_options(features: str, regions: str | None, backbone: str | None) -> dict[str, Any]:

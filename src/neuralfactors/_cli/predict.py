@@ -27,6 +27,7 @@ def predict(
     images: Annotated[list[Path], typer.Argument(metavar="IMAGES...", help="Pictures, or folders of pictures.")],
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to; created if needed.")],
     variant: options.Trained = None,
+    regions_from: options.RegionsFrom = None,
     confidence: Annotated[bool, typer.Option(help="Also write the confidence as a grey picture.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -41,7 +42,8 @@ def predict(
 
     segmenter = Segmenter.load(row.path, features=folder.features)
     results = []
-    for result in each_on_all_cores(partial(_predict, segmenter, out=out, confidence=confidence), paths):
+    each = partial(_predict, segmenter, out=out, regions_from=regions_from, confidence=confidence)
+    for result in each_on_all_cores(each, paths):
         results.append(result)
         tell(f"{result['image']} → {result['labels']}")
     if as_json:
@@ -81,17 +83,25 @@ def _refuse_overwriting(paths: list[Path], out: Path) -> None:
                 raise ValueError(f"{written} is an input picture and would be overwritten: choose another --out")
 
 
-def _predict(segmenter: Segmenter, path: Path, out: Path, *, confidence: bool) -> dict[str, Any]:
+def _predict(
+    segmenter: Segmenter, path: Path, out: Path, regions_from: Path | None, *, confidence: bool
+) -> dict[str, Any]:
     import numpy as np
 
     from neuralfactors.datasets import read_image, write_image, write_label_map
+    from neuralfactors.datasets._folder import find_regions_file
+    from neuralfactors.datasets._images import read_regions
+    from neuralfactors.segmentation import RegionedImage
 
     image = read_image(path)
+    picture: Any = image
+    if regions_from is not None:
+        picture = RegionedImage(image, read_regions(find_regions_file(regions_from, path.stem)))
     out.mkdir(parents=True, exist_ok=True)
     if confidence:
-        labels, sure = segmenter.predict_with_confidence(image)
+        labels, sure = segmenter.predict_with_confidence(picture)
     else:
-        labels = segmenter.predict_one(image)
+        labels = segmenter.predict_one(picture)
     classes = segmenter.describer_.classes
     files = _outputs(path, out)
     index = np.array([entry.index for entry in classes.kept], dtype=np.uint16)  # large pictures stay within memory

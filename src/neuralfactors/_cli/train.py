@@ -16,6 +16,7 @@ def train(
     variant: options.Variant = USUAL,
     features: options.Features = "bow",
     regions: options.Regions = None,
+    regions_from: options.RegionsFrom = None,
     backbone: options.Backbone = None,
     epochs: options.Epochs = None,
     balance: options.Balance = None,
@@ -34,12 +35,14 @@ def train(
     from neuralfactors import _experiment as experiment
 
     key = variant_key(variant)
+    options.refuse_both(regions, regions_from)
     layers = experiment.read_settings_of(settings or (), [key])
     given = experiment.every_variant([key], max_iter=epochs, balance=balance)
     config = RunConfig(
         str(data), (key,), "train", options.feature_options(features, regions, backbone),
         experiment.parameters_of([key], *layers, given), None, Splits(split, validate, validate),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
+        regions_from=None if regions_from is None else str(regions_from),
     )  # fmt: skip
     with options.resumable(out):
         experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())

@@ -70,7 +70,7 @@ def open_folder(config: RunConfig) -> ImageFolder:
     """The images of a run by split, with those that it holds out."""
     splits = config.splits
     seed = config.seed if splits.seed is None else splits.seed
-    data = ImageFolder(config.data, void=config.void, drop=config.drop, random_state=seed)
+    data = ImageFolder(config.data, void=config.void, drop=config.drop, random_state=seed, regions=config.regions_from)
     if splits.holdout:
         names = [sample.name for sample in data[splits.train]]
         if splits.holdout >= len(names):
@@ -143,7 +143,8 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
 
 def regions_of(config: RunConfig, describer: Describer, train: LabelledGraphs) -> Regions:
     """What is recorded of the regions of training images."""
-    settings, chosen = describer.builder.settings, not feature_settings(config).n_regions
+    settings = describer.builder.settings
+    chosen = not (feature_settings(config).n_regions or settings.own_regions)
     ceiling = train.ceiling(describer.n_labels)
     return Regions(settings.n_regions, settings.compactness, chosen, train.mean_regions, ceiling)
 
@@ -164,7 +165,8 @@ def told_regions(prepared: Prepared) -> tuple[str, str]:
     """How fine the regions of a run are and what they allow; and, where they are too coarse, what to do."""
     regions = prepared.regions
     chosen = ", chosen by the labels of training images" if regions.chosen else ""
-    told = f"Regions: about {regions.mean} an image (compactness {regions.compactness:g}){chosen}"
+    shape = "your own" if prepared.describer.builder.settings.own_regions else f"compactness {regions.compactness:g}"
+    told = f"Regions: about {regions.mean} an image ({shape}){chosen}"
     allowed = f"{told}; the majority labels of these are right on {regions.ceiling.told}"
     return allowed, regions.advice(prepared.describer.classes.names)
 

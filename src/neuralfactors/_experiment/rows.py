@@ -73,7 +73,14 @@ def fit_segmenter(
         segmenter.fit_graphs(describer, train, validation)
 
 
-def evaluate_row(folder: RunFolder, row: RowFolder, data: str | os.PathLike[str], split: str, means: Means) -> Metrics:
+def evaluate_row(
+    folder: RunFolder,
+    row: RowFolder,
+    data: str | os.PathLike[str],
+    split: str,
+    means: Means,
+    regions_from: str | os.PathLike[str] | None = None,
+) -> Metrics:
     """Figures of a finished row on a split of a labelled folder.
 
     Parameters
@@ -88,6 +95,8 @@ def evaluate_row(folder: RunFolder, row: RowFolder, data: str | os.PathLike[str]
         Which images.
     means : Means
         How to compute.
+    regions_from : path, default=None
+        Folder of the images' regions, for a model that learnt from users' own; None: that of the run.
 
     Returns
     -------
@@ -97,7 +106,9 @@ def evaluate_row(folder: RunFolder, row: RowFolder, data: str | os.PathLike[str]
     config = folder.run().settings
     holdout = config.splits.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
     splits = replace(config.splits, holdout=holdout)
-    images = open_folder(replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits))
+    given = config.regions_from if regions_from is None else os.fspath(regions_from)
+    config = replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits, regions_from=given)
+    images = open_folder(config)
     segmenter = Segmenter.load(row.path, features=folder.features)
     segmenter.describer_ = Describer.load(folder.features, **means.builder_options(len(images[split])))
     segmenter.check_classes(images.classes, os.fspath(data))

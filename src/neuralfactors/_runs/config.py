@@ -84,6 +84,8 @@ class RunConfig:
     preset : str, default=None
     n_examples : int, default=12
         How many images of the evaluated split are kept in the run folder, with all predictions.
+    regions_from : str, default=None
+        Folder of regions that users have made; see `ImageFolder`.
     """
 
     data: str
@@ -100,6 +102,7 @@ class RunConfig:
     seed: int = 0
     preset: str | None = None
     n_examples: int = 12
+    regions_from: str | None = None
 
     def __post_init__(self) -> None:
         changed: dict[str, Any] = {
@@ -126,8 +129,9 @@ class RunConfig:
                 raise ValueError(f"the limit of {variant} must not be negative, got {limit}")
 
     def resolved(self) -> RunConfig:
-        """The same with an absolute path of `data`, as a run records it: it may be resumed from anywhere."""
-        return replace(self, data=str(Path(self.data).resolve()))
+        """The same with absolute paths, as a run records it: it may be resumed from anywhere."""
+        given = self.regions_from and str(Path(self.regions_from).resolve())
+        return replace(self, data=str(Path(self.data).resolve()), regions_from=given)
 
     @property
     def data_name(self) -> str:

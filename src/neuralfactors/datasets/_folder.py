@@ -5,8 +5,9 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors.datasets._classes import Classes, read_utf8
-from neuralfactors.datasets._images import image_shape, list_pictures, read_image, read_labels
+from neuralfactors.datasets._images import NUMPY, image_shape, list_pictures, read_image, read_labels, read_regions
 
 RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
 logger = logging.getLogger(__name__)
@@ -34,12 +35,20 @@ class Sample:
         The label map: class indices, or class colours.
     classes : Classes
         What the indices and colours mean.
+    regions_path : Path, default=None
+        Regions of the picture that users have made; None: they are found.
     """
 
     name: str
     image_path: Path
     label_path: Path
     classes: Classes
+    regions_path: Path | None = None
+
+    @property
+    def read_regions(self) -> Callable[[], NDArray[np.int64]] | None:
+        """What reads the regions; None where they are to be found."""
+        return None if self.regions_path is None else partial(read_regions, self.regions_path)
 
     def read_image(self) -> NDArray[np.uint8]:
         """The picture.
@@ -72,17 +81,18 @@ class Sample:
             As from `read_labels`.
         """
         image, labels = self.read_image(), self.read_labels()
-        self._check_sizes(image.shape[:2], labels.shape)
+        check_size(self.label_path, image.shape[:2], labels.shape)
         return image, labels
 
     def check(self) -> None:
-        """Refuse the sample unless its label map is whole, of known classes and of the size of the picture."""
-        self._check_sizes(image_shape(self.image_path), self.read_labels().shape)
+        """Refuse the sample unless its label map is whole, of known classes and of the size of the picture.
 
-    def _check_sizes(self, image: tuple[int, ...], labels: tuple[int, ...]) -> None:
-        if image != labels:
-            sizes = f"{labels[1]} × {labels[0]}, but the image is {image[1]} × {image[0]}"
-            raise ValueError(f"{self.label_path} is {sizes}")
+        The same is asked of its regions, if it has any.
+        """
+        shape = image_shape(self.image_path)
+        check_size(self.label_path, shape, self.read_labels().shape)
+        if self.regions_path is not None:
+            check_size(self.regions_path, shape, read_regions(self.regions_path).shape)
 
 
 class ImageFolder:
@@ -100,6 +110,9 @@ class ImageFolder:
     random_state : int, RandomState, Generator or None, default=0
         Seed of the random split into train, val and test (60, 20 and 20 %) where there is no ``splits/``; see
         `random_split` for what an image more or less changes.
+    regions : path, default=None
+        Folder of regions that users have made, ``NAME.png`` or ``NAME.npy``, in which all pixels of a region have the
+        same number, or colour; None: they are found.
 
     Attributes
     ----------
@@ -123,12 +136,16 @@ class ImageFolder:
         void: Collection[str] = (),
         drop: Collection[str] = (),
         random_state: RandomState = 0,
+        regions: str | os.PathLike[str] | None = None,
     ) -> None:
         self.root = Path(root)
         if not self.root.is_dir():
             raise ValueError(f"{self.root} is not a folder")
         self.classes = Classes.read(self.root / "classes.txt", void={*void, *drop})
         self._samples = self._find_samples()
+        if regions is not None:
+            known = {name: find_regions_file(Path(regions), name) for name in self._samples}
+            self._samples = {name: replace(each, regions_path=known[name]) for name, each in self._samples.items()}
         self.splits = self._read_splits()
         self.is_split_at_random = not self.splits
         if self.is_split_at_random:
@@ -165,6 +182,21 @@ class ImageFolder:
             check_split(names, self._samples, path, self.root / "labels")
             splits[path.stem] = names
         return splits
+
+
+def check_size(path: Path, image: tuple[int, ...], found: tuple[int, ...]) -> None:
+    """Refuse the map in the file `path`, of the shape `found`, unless that is the shape of its image."""
+    if image != found:
+        raise ValueError(f"{path} is {found[1]} × {found[0]}, but the image is {image[1]} × {image[0]}")
+
+
+def find_regions_file(folder: Path, name: str) -> Path:
+    """The file in `folder` that has the regions of the image called `name`."""
+    for suffix in (".png", NUMPY, ".tif", ".tiff"):
+        path = folder / f"{name}{suffix}"
+        if path.exists():
+            return path
+    raise ValueError(f"{folder} has no regions of {name}: expected {name}.png or {name}{NUMPY}")
 
 
 def check_split(names: Sequence[str], known: Collection[str], path: Path, labels: Path) -> None:

@@ -24,6 +24,7 @@ with needs("neuralfactors.datasets", "segment"):
 ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)  # the EXIF tag, and its values that swap height and width
 SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm", ".pgm", ".pnm", ".jp2", ".tga")
 LOSSY = ("JPEG", "MPO")
+NUMPY = ".npy"
 # Brightest values of 12 and 16 bits: cameras of microscopes store 12 bits in files of 16, in which they look black. No
 # other depths, so that pictures of one camera are rarely scaled in two ways.
 DEPTHS = (4095, 65535)
@@ -92,6 +93,50 @@ def read_labels(path: Path, classes: Classes) -> NDArray[np.int64]:
     if picture.mode == "P":
         classes.check_palette(np.unique(indices), np.array(picture.getpalette("RGB")).reshape(-1, 3), path)
     return classes.labels_of_indices(indices, path)
+
+
+def read_regions(path: Path) -> NDArray[np.int64]:
+    """Number of the region of each pixel.
+
+    Parameters
+    ----------
+    path : Path
+        A picture of one channel, whose values are the numbers, or of colours, one for each region; or an array of
+        integers that ``numpy.save`` wrote.
+
+    Returns
+    -------
+    ndarray of shape (H, W)
+        Any numbers, not without gaps.
+
+    Raises
+    ------
+    ValueError
+        If the file cannot be read as such.
+    """
+    if path.suffix == NUMPY:
+        return _read_numbers(path)
+    picture = _open(path)
+    if picture.format in LOSSY:
+        raise ValueError(f"{path} is a JPEG, whose compression changes regions: save them as PNG")
+    if picture.mode in ("RGB", "RGBA"):
+        colours = np.asarray(picture.convert("RGB")).astype(np.int64)
+        return np.asarray(colours @ [65536, 256, 1])
+    values = np.asarray(picture)
+    if values.ndim != 2 or values.dtype.kind not in "biu":
+        raise ValueError(f"{path} must have one channel of integers, or be RGB, got the mode {picture.mode}")
+    return values.astype(np.int64)
+
+
+def _read_numbers(path: Path) -> NDArray[np.int64]:
+    check_regular(path)
+    try:
+        values = np.load(path, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise ValueError(f"{path} could not be read as an array: {error}") from error
+    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "biu":
+        raise ValueError(f"{path} must contain an array of integers of shape (H, W)")
+    return values.astype(np.int64)
 
 
 def write_label_map(path: Path, indices: NDArray[np.integer], palette: NDArray[np.uint8]) -> None:

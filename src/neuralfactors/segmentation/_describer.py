@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, Unpack
 
@@ -25,10 +26,11 @@ from neuralfactors.segmentation._graphs import (
     ScalingLearner,
     weighted,
 )
-from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map, image_source
+from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map, image_source, regions_reader
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
 from neuralfactors.vision._builder import BuilderOptions
 from neuralfactors.vision._network_identity import is_portrayed, portrait
+from neuralfactors.vision._sources import ImageSource
 
 KIND = "features"  # what its file calls itself
 MEMORY = 2**31  # bytes of features that are kept; what is beyond is read again whenever it is needed
@@ -85,7 +87,12 @@ class Describer:
         """
         if not samples:
             raise ValueError("there is no image to learn from")
-        if self.chooses_regions:
+        given = [sample.name for sample in samples if regions_reader(sample) is not None]
+        if given:
+            if len(given) < len(samples):
+                raise ValueError(f"{given[0]} comes with regions, but not all images do: pass them for all or none")
+            self.builder.settings = replace(self.builder.settings, own_regions=True)
+        elif self.chooses_regions:
             self.builder.settings = choose_regions(self._asked, samples, self.n_labels)
         return self._labelled(samples, learn=True)
 
@@ -104,12 +111,12 @@ class Describer:
         """
         return self._labelled(samples)
 
-    def graph(self, image: NDArray[np.uint8]) -> tuple[ImageGraph, Graph]:
+    def graph(self, image: ImageSource) -> tuple[ImageGraph, Graph]:
         """The graph of one image.
 
         Parameters
         ----------
-        image : uint8 array of shape (H, W, 3)
+        image : uint8 array of shape (H, W, 3), or what reads one
             The picture.
 
         Returns

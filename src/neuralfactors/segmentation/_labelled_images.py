@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -18,6 +18,7 @@ from neuralfactors.datasets import ImageFolder, read_image
 from neuralfactors.datasets._classes import VOID_NAMES, ClassEntry, Classes
 from neuralfactors.datasets._folder import Sample
 from neuralfactors.learning._training_graphs import USUAL_VOID
+from neuralfactors.vision._cache import content_key
 from neuralfactors.vision._regions import check_image
 from neuralfactors.vision._sources import ImageSource, KeyedSource, image_key
 
@@ -63,6 +64,8 @@ class ArraySample:
         The picture.
     labels : int array of shape (H, W)
         Any integers, or bool; int64 afterwards. −1 is void.
+    regions : int array of shape (H, W), default=None
+        Regions to label, such as those of a watershed; any number for each. None: they are found.
 
     Raises
     ------
@@ -73,6 +76,7 @@ class ArraySample:
     name: str
     image: NDArray[np.uint8]
     labels: NDArray[np.int64]
+    regions: NDArray[np.integer] | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -84,6 +88,11 @@ class ArraySample:
         if self.labels.shape != (height, width):
             sizes = f"{self.labels.shape[1]} × {self.labels.shape[0]}, but the image is {width} × {height}"
             raise ValueError(f"the label map of {self.name} is {sizes}")
+
+    @property
+    def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
+        """What reads the regions; None where they are to be found."""
+        return None if self.regions is None else partial(np.asarray, self.regions)
 
     def read_image(self) -> NDArray[np.uint8]:
         """The picture.
@@ -106,6 +115,42 @@ class ArraySample:
         return self.labels
 
 
+@dataclass(frozen=True, eq=False)
+class RegionedImage:
+    """A picture to label that comes with its regions.
+
+    Parameters
+    ----------
+    image : uint8 array of shape (H, W, 3)
+        The picture.
+    regions : int array of shape (H, W)
+        Any number for each region.
+    """
+
+    image: NDArray[np.uint8]
+    regions: NDArray[np.integer]
+
+    def read_image(self) -> NDArray[np.uint8]:
+        """The picture.
+
+        Returns
+        -------
+        ndarray of shape (H, W, 3)
+            The one that was given.
+        """
+        return self.image
+
+    def read_regions(self) -> NDArray[np.integer]:
+        """Region of each pixel.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            Those that were given.
+        """
+        return self.regions
+
+
 @dataclass(frozen=True)
 class Mirrored:
     """A labelled image with left and right exchanged."""
@@ -125,26 +170,47 @@ class Mirrored:
         """Label (H, W) of each pixel; −1 is void."""
         return np.ascontiguousarray(self.sample.read_labels()[:, ::-1])
 
+    @property
+    def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
+        """What reads the regions, if there are any."""
+        reader = regions_reader(self.sample)
+        return None if reader is None else lambda: reader()[:, ::-1]
+
 
 def with_mirrored(samples: Sequence[LabelledImage]) -> list[LabelledImage]:
     """The `samples`, each followed by its mirror image: twice as much to learn from."""
     return [each for sample in samples for each in (sample, Mirrored(sample))]
 
 
-def image_source(sample: LabelledImage) -> ImageSource:
-    """What reads the picture of `sample`, and knows it by the digest of its file where it has one."""
+def regions_reader(sample: object) -> Callable[[], NDArray[np.integer]] | None:
+    """What reads the regions that come with `sample`, if any do."""
+    reader: Callable[[], NDArray[np.integer]] | None = getattr(sample, "read_regions", None)
+    return reader
+
+
+def image_source(sample: LabelledImage | RegionedImage) -> ImageSource:
+    """What reads the picture of `sample` and its regions, and knows it by the digest of its file where it has one."""
+    reader, plain = regions_reader(sample), _picture_source(sample)
+    return plain if reader is None else KeyedSource(sample.read_image, partial(_digest_of_both, plain, reader), reader)
+
+
+def _picture_source(sample: LabelledImage | RegionedImage) -> ImageSource:
     if isinstance(sample, Mirrored):
         return KeyedSource(sample.read_image, partial(_mirrored_digest, sample.sample))
     if isinstance(sample, Sample):
         return KeyedSource(sample.read_image, partial(file_digest, sample.image_path))
-    return sample.image if isinstance(sample, ArraySample) else sample.read_image
+    return sample.image if isinstance(sample, (ArraySample, RegionedImage)) else sample.read_image
 
 
 def _mirrored_digest(sample: LabelledImage) -> str:
-    return f"mirrored {image_key(image_source(sample))}"
+    return f"mirrored {image_key(_picture_source(sample))}"
 
 
-Picture = NDArray[np.uint8] | str | os.PathLike[str] | LabelledImage
+def _digest_of_both(picture: ImageSource, reader: Callable[[], NDArray[np.integer]]) -> str:
+    return content_key(image_key(picture), np.asarray(reader()))
+
+
+Picture = NDArray[np.uint8] | str | os.PathLike[str] | LabelledImage | RegionedImage
 Pair = tuple[NDArray[np.uint8], NDArray[np.integer[Any]]]
 Dataset = ImageFolder | Sequence[LabelledImage] | Sequence[Pair]
 Pictures = Dataset | Sequence[Picture]
@@ -192,6 +258,11 @@ def to_pictures(images: Pictures, split: str) -> Sequence[Picture]:
         shape = images.shape
         raise ValueError(f"images must be a sequence of pictures, got one of shape {shape}: put it into a list")
     return [item[0] if isinstance(item, (tuple, list)) and len(item) == 2 else item for item in images]
+
+
+def picture_source(item: Picture) -> ImageSource:
+    """What reads the picture of an array, of a file or of a sample, and regions that come with it."""
+    return read_picture(item) if isinstance(item, (np.ndarray, str, os.PathLike)) else image_source(item)
 
 
 def read_picture(item: Picture) -> NDArray[np.uint8]:

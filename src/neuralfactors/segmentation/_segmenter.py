@@ -27,6 +27,7 @@ from neuralfactors.segmentation._labelled_images import (
     Dataset,
     Picture,
     Pictures,
+    picture_source,
     read_picture,
     to_pictures,
     to_samples,
@@ -47,14 +48,14 @@ class Segmenter(GraphLabeller):
     ----------
     features : "bow", "cnn", "bow+cnn" or FeatureSettings, default="bow"
         What describes a region: bags of words, a network's feature maps (needs the extra ``cnn``), or both. Unless
-        FeatureSettings say how many regions an image has, the labels of the training images decide.
+        FeatureSettings say how many regions there are, or images come with them, the training labels decide.
     estimator : estimator or Pipeline, default=None
         What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
         training. None: a `StructuralSVM` with neural factors, trained as a whole, with the numbers that
         `neuralfactors.segmentation.default_parameters` has for so many images. Its `n_labels`, `verbose` and, unless
         that is None here, `random_state` are replaced by those of the segmenter.
     balance : float, default=None
-        How much rare classes count: 0 by their area, 1 as much as frequent ones. None: 0; 0.5 with CNN or finer regions.
+        How much rare classes count: 0 by their area, 1 as frequent ones. None: 0; 0.5 with CNN or finer regions.
     mirror : bool, default=False
         Whether to learn from the mirror images too, where left and right mean nothing.
     classes : sequence of str, default=None
@@ -210,8 +211,7 @@ class Segmenter(GraphLabeller):
         Parameters
         ----------
         images : sequence of pictures, or anything that `fit` takes
-            A picture is a uint8 array (H, W, 3) or the path of a file; labels that come with pictures are not looked
-            at.
+            A picture is a uint8 array (H, W, 3), the path of a file or a `RegionedImage`; labels are not looked at.
         split : str, default="test"
             Which part of an `ImageFolder` to label.
 
@@ -309,7 +309,7 @@ class Segmenter(GraphLabeller):
             The three maps; `picture` shows them side by side.
         """
         picture = read_picture(image)
-        described, graph = self._describe(picture)
+        described, graph = self._describe(image)
         found = self.explain_graph(graph)
         maps = {part: described.paint(labels) for part, labels in found.by_part.items()}
         return Explanation(**maps, image=picture, palette=self.describer_.classes.palette)
@@ -320,7 +320,7 @@ class Segmenter(GraphLabeller):
 
     def _describe(self, image: Picture) -> tuple[ImageGraph, Graph]:
         check_is_fitted(self, "stages_")
-        return self.describer_.graph(read_picture(image))
+        return self.describer_.graph(picture_source(image))
 
     def _new_stages(
         self, describer: Describer, class_weight: NDArray[np.float64] | None, n_images: int

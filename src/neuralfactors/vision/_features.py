@@ -17,7 +17,7 @@ from neuralfactors.vision._cnn import feature_maps, likeness, region_means, wind
 from neuralfactors.vision._descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision._image_graph import ImageGraph
 from neuralfactors.vision._region_geometry import edge_geometry, region_centres, region_edges, region_medians
-from neuralfactors.vision._regions import check_image, find_regions
+from neuralfactors.vision._regions import adopt_regions, check_image, find_regions
 from neuralfactors.vision._settings import FeatureSettings
 from neuralfactors.vision._words import region_cells, word_histograms
 
@@ -36,20 +36,25 @@ class Draft:
     image: NDArray[np.uint8]  # (h, w, 3), reduced where it exceeds `max_side`
     shape: tuple[int, int]  # (H, W) of the image itself
     lattice: NDArray[np.float32]  # (⌈h/stride⌉, ⌈w/stride⌉, D), its DAISY descriptors
+    regions: NDArray[np.int32] | None = None  # (h, w), where they are given
 
     @property
     def nbytes(self) -> int:
         """Memory that it takes."""
-        return self.image.nbytes + self.lattice.nbytes
+        return self.image.nbytes + self.lattice.nbytes + (0 if self.regions is None else self.regions.nbytes)
 
 
-def draft(image: NDArray[np.uint8], settings: FeatureSettings) -> Draft:
-    """The draft of `image`."""
+def draft(image: NDArray[np.uint8], settings: FeatureSettings, given: NDArray[np.integer] | None = None) -> Draft:
+    """The draft of `image`, with the regions (H, W) that are `given` if the settings are for such."""
     image = check_image(image)
+    if settings.own_regions != (given is not None):
+        wanted, got = ("of your own", "none") if settings.own_regions else ("that are found", "some of your own")
+        raise ValueError(f"the features are those of regions {wanted}, but the image comes with {got}")
     reduced = reduce_to(image, settings.max_side)
     with one_blas_thread:  # a product as small as the luminance is not worth waking others for
         lattice = dense_daisy(reduced, stride=settings.stride, radius=settings.radius)
-    return Draft(reduced, (image.shape[0], image.shape[1]), lattice)
+    regions = None if given is None else adopt_regions(given, image.shape[:2], reduced.shape[:2])
+    return Draft(reduced, (image.shape[0], image.shape[1]), lattice, regions)
 
 
 def sample_descriptors(draft: Draft) -> dict[str, NDArray[np.float32]]:
@@ -82,7 +87,9 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
         and angle, and where there is a network, how alike its maps are at both ends.
     """
     image = draft.image
-    regions = find_regions(image, settings.n_regions, compactness=settings.compactness, min_area=settings.min_area)
+    regions = draft.regions
+    if regions is None:
+        regions = find_regions(image, settings.n_regions, compactness=settings.compactness, min_area=settings.min_area)
     edges = region_edges(regions)
     centres = region_medians(regions).astype(np.float64) if settings.position else region_centres(regions)
     bags = _bags(draft, regions, settings, words)

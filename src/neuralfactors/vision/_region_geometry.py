@@ -138,8 +138,8 @@ def paint(regions: NDArray[np.int32], values: NDArray[Scalar]) -> NDArray[Scalar
     return values[regions]
 
 
-def enlarge(regions: NDArray[np.int32], shape: tuple[int, int]) -> NDArray[np.int32]:
-    """`regions` stretched to `shape` (H, W): each pixel takes the number of the nearest one."""
+def enlarge(regions: NDArray[Scalar], shape: tuple[int, int]) -> NDArray[Scalar]:
+    """`regions` stretched, or shrunk, to `shape` (H, W): each pixel takes the number of the nearest one."""
     if regions.shape == shape:
         return regions
     rows, columns = (((np.arange(n) + 0.5) * m / n).astype(np.intp) for n, m in zip(shape, regions.shape, strict=True))

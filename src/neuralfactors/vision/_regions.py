@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.vision import _kernels
-from neuralfactors.vision._region_geometry import region_areas, region_centres, region_edges
+from neuralfactors.vision._region_geometry import enlarge, region_areas, region_centres, region_edges
 
 Image = NDArray[np.uint8]  # (H, W, 3)
 Regions = NDArray[np.int32]  # (H, W), numbered 0, 1, ... without gaps
@@ -40,6 +40,31 @@ def find_regions(
     if min_area > 0:
         regions = merge_small(image, regions, min_area * regions.size / n_regions)
     return number_from_top(regions)
+
+
+def adopt_regions(given: NDArray[np.integer], shape: tuple[int, ...], reduced: tuple[int, ...]) -> NDArray[np.int32]:
+    """Regions that users have made, numbered as those of `find_regions` are.
+
+    Parameters
+    ----------
+    given : int array of shape (H, W)
+        Any number for each region, such as those of a watershed; they need not be connected.
+    shape : tuple of (int, int)
+        (H, W) of the image.
+    reduced : tuple of (int, int)
+        (h, w) to which the image was reduced.
+
+    Returns
+    -------
+    ndarray of shape (h, w)
+        int32; a region of which no pixel is left is gone.
+    """
+    array = np.asarray(given)
+    if array.dtype.kind not in "biu" or array.shape != tuple(shape):
+        got = f"{array.dtype} of shape {array.shape}"
+        raise ValueError(f"regions must be integers of the shape of their image, {tuple(shape)}, got {got}")
+    numbers = np.unique(enlarge(array, (reduced[0], reduced[1])), return_inverse=True)[1]
+    return number_from_top(numbers.reshape(reduced).astype(np.int32))
 
 
 def check_image(image: NDArray[np.generic]) -> Image:

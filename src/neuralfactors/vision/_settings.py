@@ -88,6 +88,8 @@ class FeatureSettings:
         Larger images are reduced to this before anything else; the labels are painted at full size again.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the clustering into words; a generator is asked for one at once, which is then kept.
+    own_regions : bool, default=False
+        Whether images come with regions, by which a `Segmenter` that learns from such sets it; none are found then.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class FeatureSettings:
     cnn: CNNSettings = field(default_factory=CNNSettings)
     max_side: int = 1024
     random_state: RandomState = 0
+    own_regions: bool = False
 
     def __post_init__(self) -> None:
         if self.features not in KINDS:
@@ -179,7 +182,7 @@ class FeatureSettings:
     @property
     def of_graphs(self) -> dict[str, Any]:
         """Those of the options that the graph of an image depends on when the words are given."""
-        unused = {"random_state"} if self.uses_cnn else {"random_state", *OF_CNN}
+        unused = {"random_state", "own_regions"} | (set() if self.uses_cnn else {*OF_CNN})
         return {name: value for name, value in self.to_dict().items() if name not in unused}
 
     def to_dict(self) -> dict[str, Any]:

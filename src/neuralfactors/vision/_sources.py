@@ -18,10 +18,11 @@ ImageSource: TypeAlias = NDArray[np.uint8] | Callable[[], NDArray[np.uint8]]
 
 @dataclass(frozen=True)
 class KeyedSource:
-    """What reads an image, and tells a digest of it without decoding it."""
+    """What reads an image and, perhaps, regions of it that users have made; and tells a digest of both."""
 
     read: Callable[[], NDArray[np.uint8]]
     digest: Callable[[], str]
+    read_regions: Callable[[], NDArray[np.integer]] | None = None
 
     def __call__(self) -> NDArray[np.uint8]:
         """The image (H, W, 3)."""
@@ -31,6 +32,12 @@ class KeyedSource:
 def read(source: ImageSource) -> NDArray[np.uint8]:
     """The image that `source` is, or reads."""
     return check_image(source() if callable(source) else source)
+
+
+def given_regions(source: ImageSource) -> NDArray[np.integer] | None:
+    """The regions (H, W) that come with an image, if any do."""
+    reader = source.read_regions if isinstance(source, KeyedSource) else None
+    return None if reader is None else reader()
 
 
 def image_key(source: ImageSource) -> str:
