@@ -16,17 +16,14 @@
 #include <vector>
 
 #include "core/random.hpp"
-#include "expansion/alpha_expansion.hpp"
-#include "messages/bp.hpp"
 #include "messages/certificate.hpp"
 #include "messages/packed_model.hpp"
 #include "messages/relaxation.hpp"
 #include "messages/triplets.hpp"
 #include "messages/trws.hpp"
-#include "search/candidates.hpp"
-#include "search/elimination.hpp"
-#include "search/local_search.hpp"
+#include "search/belief_search.hpp"
 #include "search/neighbourhoods.hpp"
+#include "search/other_methods.hpp"
 #include "search/proof.hpp"
 #include "task.hpp"
 
@@ -36,7 +33,11 @@ template <class T>
 class AutoSearch {
  public:
   explicit AutoSearch(Task<T>& task)
-      : task_(task), model_(task.work.model), relaxation_(task, build_model(task)), random_(task.options.seed) {}
+      : task_(task),
+        model_(task.work.model),
+        relaxation_(task, build_model(task)),
+        random_(task.options.seed),
+        search_(task, model_, random_) {}
 
   void run() {
     relax(kFirst);
@@ -67,46 +68,30 @@ class AutoSearch {
   // 0.08 on frustrated grids, object detection and constraint problems.
   static constexpr double kWorthwhile = 4, kStalled = 0.1, kEnded = 0.05;
   static constexpr double kLoose = 0.0125;
-  // One part in kInVain of the effort so far, or of a little effort that nobody notices (some milliseconds), may bring
-  // nothing before a search for labellings ends. Half of that, and max-product alone beats `auto` on small problems.
-  static constexpr double kInVain = 4, kLittle = 1e8;
   static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, for which to go on
-  static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
-  static constexpr double kMaxTable = 4000;  // entries of one elimination
-  static constexpr double kProofCost = 600;  // as kEliminationCost, in double precision
-  static constexpr int kExpansionSweeps = 3;
   static constexpr int kTripletSweeps = 20;   // before more triplets are added
   static constexpr int kTightening = 2;       // times the effort on triplets goes into the search for labellings
   static constexpr double kTripletCost = 50;  // as kEliminationCost (17 to 145 measured)
-  static constexpr int kAttempts = 4;         // eliminations in a row, each from the labelling of the last one
-  static constexpr int kMaxPerNode = 8;       // candidates of one node
-  static constexpr double kCandidatesPerNode = 0.4, kLooseCandidatesPerNode = 0.6;
-  static constexpr int kMaxProductIterations = 16, kMaxProductWarmUp = 3;
-  static constexpr int kMaxProductPatience = 48;  // iterations until the first improvement, where nothing is known
-  static constexpr float kReinforcement = 0.03f;
 
   Task<T>& task_;
   Model& model_;
   Relaxation<T> relaxation_;
   Random random_;
+  BeliefSearch<T> search_;
   struct Progress {
     int iterations = 0;
     double bound = std::numeric_limits<double>::infinity();
   };
-  Progress before_, now_;                                         // of the relaxation, at its last two stops
-  double searched_ = 0;                                           // effort spent on eliminations
-  double search_rate_ = std::numeric_limits<double>::infinity();  // by how much the last ones closed the gap, an effort
-  int rounds_ = 0;                                                // of close_gap
-  double gain_ = 0;                                               // of the score in the last one, a part of the gap
-  double tight_ = std::numeric_limits<double>::infinity();        // bound over triplets
+  Progress before_, now_;                                   // of the relaxation, at its last two stops
+  int rounds_ = 0;                                          // of close_gap
+  double gain_ = 0;                                         // of the score in the last one, a part of the gap
+  double tight_ = std::numeric_limits<double>::infinity();  // bound over triplets
   std::vector<float> belief_;
-  bool settled_ = false;  // the bound stands as it is
-  CandidateChooser chooser_;
 
   bool is_loose() const { return task_.gap() > kLoose * task_.regret(); }
   bool has_many_labels() const { return task_.problem.n_labels > 2 * kFew; }
   bool is_wide() const { return task_.problem.n_labels > kWide; }
-  bool is_coarse() const { return task_.options.tolerance > kCoarse; }
+  bool is_coarse() const { return search_.is_coarse(); }
   bool done() { return task_.out_of_time() || (is_coarse() ? task_.closed() : task_.optimal()); }
 
   // Where the bound no longer helps, the other methods' ways to good labellings, then effort on the bound and on large
@@ -114,16 +99,16 @@ class AutoSearch {
   void search_further() {
     const bool stalled = is_stalled();
     if (stalled) {
-      offer_icm();
-      search_by_max_product();
+      offer_icm(task_);
+      search_by_max_product(task_, model_, search_);
     }
-    if (!done() && is_loose() && AlphaExpansion::suits(task_.problem)) expand_labels();
+    if (!done() && is_loose()) offer_expansions(task_);
     if (done() || !stalled || is_coarse()) return;
     if (!is_stalled()) close_gap();  // the labelling was to blame, not the bound
     if (done() || !is_stalled()) return;
     const double effort = std::max(task_.effort, kLittle);
     lower_bound(effort / 2);
-    improve_nodes(model_);
+    search_.improve_nodes(model_);
     search_neighbourhoods(effort);
   }
 
@@ -153,24 +138,15 @@ class AutoSearch {
     }
     Model& small = task_.work.small_model;
     std::vector<int> first, labels;
-    chooser_.best_of_each(model_, relaxation_.belief, kFew, first, labels);
+    search_.chooser.best_of_each(model_, relaxation_.belief, kFew, first, labels);
     small.build(model_, first, labels);
     Relaxation<T> relaxation(task_, small, false);
     relax(relaxation, is_wide() ? 2 * kWarmUp : kWarmUp);
-    improve_by_beliefs(small, relaxation.belief, task_.gap(), kCandidatesPerNode);
+    search_.improve(small, relaxation.belief, kCandidatesPerNode);
     small.return_messages(model_, first, labels);
     if (is_coarse() && task_.closed()) return true;
     relax(relaxation_, 1);
     return prove_if_few();
-  }
-
-  void improve_by_beliefs(const Model& model, const std::vector<float>& belief, double threshold, double per_node) {
-    improve_nodes(model);
-    for (int k = 0; k < kAttempts && !task_.out_of_time(); ++k) {
-      choose_candidates(model, belief, threshold, per_node);
-      eliminate(model);
-      if (!task_.offer(model, task_.work.by_position)) break;
-    }
   }
 
   // Twice the iterations again and again, while they pay; searches in between, while these close the gap faster.
@@ -184,7 +160,7 @@ class AutoSearch {
       const double score = task_.out.score, gap = task_.gap(), effort = task_.effort;
       relax(std::min(now_.iterations, iterations_left()));
       if (prove_if_few()) return;
-      searched = search_rate_ >= (gap - task_.gap()) / (task_.effort - effort);
+      searched = search_.rate() >= (gap - task_.gap()) / (task_.effort - effort);
       if (searched && search()) return;
       gain_ = (task_.out.score - score) / gap;
       ++rounds_;
@@ -214,6 +190,11 @@ class AutoSearch {
     return model_.n_nodes == 0 && prove_if_few();
   }
 
+  bool prove_if_few() { return search_.prove_if_few(relaxation_.belief, relaxation_.bound_of_belief()); }
+
+  // Search among the beliefs; returns whether the incumbent is proved optimal.
+  bool search() { return search_.search(relaxation_.belief, relaxation_.bound_of_belief()); }
+
   // How often the gap halves when the iterations are doubled, by the last two stops and the score that is known now.
   double speed() const {
     if (before_.iterations == 0) return std::numeric_limits<double>::infinity();
@@ -224,13 +205,6 @@ class AutoSearch {
 
   // The relaxation is not tight, and its beliefs say little.
   bool is_stalled() const { return is_loose() && speed() < kStalled; }
-
-  // The proof where few labels are left; costs next to nothing where they are many.
-  bool prove_if_few() {
-    improve_nodes(model_);
-    const double gap = relaxation_.bound_of_belief() - task_.out.score;
-    return choose_candidates(model_, relaxation_.belief, gap + 2 * model_.rounding, 0) && prove_optimal();
-  }
 
   // The bound where it is not tight: twice the iterations while they bring it down and `effort` lasts.
   void lower_bound(double effort) {
@@ -287,122 +261,22 @@ class AutoSearch {
     tight_ = std::min(tight_, bound);
     task_.tighten(bound);
     triplets.beliefs(belief_);
-    improve_by_beliefs(model_, belief_, task_.gap(), kLooseCandidatesPerNode);
-    const double gap = bound - task_.out.score + 2 * model_.rounding;
-    if (choose_candidates(model_, belief_, gap, 0) && prove_optimal()) return false;
+    search_.improve(model_, belief_, kLooseCandidatesPerNode);
+    if (search_.prove_if_few(belief_, bound)) return false;
     return added > 0 || before - task_.gap() > kLeastGain * before;
-  }
-
-  // Exact search over the labels that a better labelling could have, or over the best of them, for about as long as the
-  // relaxation has taken; returns whether the incumbent is proved optimal.
-  bool search() {
-    improve_nodes(model_);
-    const double score = task_.out.score, before = searched_;
-    bool proved = false;
-    for (int attempt = 0; attempt < kAttempts && (attempt == 0 || 2 * searched_ < task_.effort); ++attempt) {
-      const double gap = relaxation_.bound_of_belief() - task_.out.score;
-      const bool complete =
-          choose_candidates(model_, relaxation_.belief, gap + 2 * model_.rounding, kCandidatesPerNode);
-      proved = complete && prove_optimal();
-      if (proved) break;
-      eliminate(model_);
-      if (!task_.offer(model_, task_.work.by_position)) break;
-    }
-    search_rate_ = (task_.out.score - score) / std::max(searched_ - before, 1.0);
-    return proved;
-  }
-
-  // The candidates are all labels that a better labelling could have. If the best of them can be found, the incumbent
-  // is proved optimal: in double precision, unless the tolerance makes that a waste.
-  bool prove_optimal() {
-    const double max_total = std::min(task_.effort / kProofCost, kEntries);
-    if (!is_coarse()) return settled_ = search_candidates(task_, model_, max_total);
-    Elimination<ModelScores>& elimination = task_.work.elimination;
-    settled_ =
-        elimination.solve(ModelScores{model_}, task_.work.candidates, task_.work.by_position, max_total, random_);
-    if (!settled_) return false;
-    task_.offer(model_, task_.work.by_position);
-    task_.tighten(task_.out.score + model_.rounding);
-    return true;
   }
 
   // The bound in double precision, and the proof where the rounding of float32 was in its way.
   void certify() {
     const bool wanted = task_.options.reduced_costs;
-    if ((settled_ || is_coarse()) && !wanted) return;
-    const bool in_reach = !settled_ && task_.gap() < 4 * model_.rounding;
+    if ((search_.settled() || is_coarse()) && !wanted) return;
+    const bool in_reach = !search_.settled() && task_.gap() < 4 * model_.rounding;
     const Certificate certificate = relaxation_.certificate(in_reach || wanted);
-    if (!settled_ && !is_coarse()) task_.out.bound = task_.statistics.top;  // in place of the bounds in float32
+    if (!search_.settled() && !is_coarse())
+      task_.out.bound = task_.statistics.top;  // in place of the bounds in float32
     task_.tighten(std::min(certificate.bound, tight_));
     if (in_reach) prove(task_, model_, certificate);
     if (wanted) fill_reduced_costs(task_, model_, certificate);
-  }
-
-  // Single-node moves from the incumbent, in float32.
-  void improve_nodes(const Model& model) {
-    LocalSearch& local_search = task_.work.local_search;
-    task_.incumbent(model, task_.work.by_position);
-    local_search.start(model, task_.work.by_position);
-    if (local_search.icm(100) > 0) task_.offer(model, local_search.labels);
-    task_.effort += 2 * model.sweep_cost();
-  }
-
-  // May take about as long as everything before it.
-  int eliminate(const Model& model, double max_table = kMaxTable) {
-    Elimination<ModelScores>& elimination = task_.work.elimination;
-    const double max_total = std::min(task_.effort / kEliminationCost, kEntries);
-    const int frozen = elimination.improve(ModelScores{model}, task_.work.candidates, task_.work.by_position, max_table,
-                                           max_total, random_);
-    const double spent = kEliminationCost * elimination.total() + kPlanningCost * elimination.n_variables();
-    task_.effort += spent;
-    searched_ += spent;
-    return frozen;
-  }
-
-  // Candidates from the incumbent and the beliefs above -threshold; returns whether none had to be left out.
-  bool choose_candidates(const Model& model, const std::vector<float>& belief, double threshold, double per_node) {
-    task_.incumbent(model, task_.work.by_position);
-    const float floor = static_cast<float>(-threshold / model.unit);
-    const CandidateChooser::Limits limits{kProofPerNode, per_node, kMaxPerNode};
-    return chooser_.choose(model, belief, task_.work.by_position, floor, limits, task_.work.candidates);
-  }
-
-  // Single-node moves from the best labels of the rows: where tables are strong, as good a start as any.
-  void offer_icm() {
-    std::vector<int> labels;
-    argmax_rows(task_.problem, labels);
-    improve_by_icm(task_.problem, labels, 100, task_.interrupt);
-    task_.offer(labels);
-  }
-
-  // The relaxation is far from tight: max-product may know better.
-  void search_by_max_product() {
-    std::vector<float> belief;
-    {
-      const KeptMessages kept(model_);
-      Relaxation<T> max_product(task_, model_, false);
-      const double patience = std::max(task_.effort, kLittle) / kInVain / (2 * model_.sweep_cost());
-      iterate_bp(task_, max_product, std::numeric_limits<int>::max(), kBpPatience + static_cast<int>(patience));
-      improve_nodes(model_);
-      max_product.start_max_product();
-      bool helps = false;
-      for (int k = 0; k < (helps ? kMaxProductIterations : kMaxProductPatience) && !task_.out_of_time(); ++k) {
-        helps |= max_product.max_product_sweep(kDamping, true);
-        if (k >= kMaxProductWarmUp) max_product.reinforce(kReinforcement);
-        max_product.max_product_sweep(kDamping);
-        ++task_.out.iterations;
-      }
-      if (!helps) return;
-      belief = std::move(max_product.belief);
-    }
-    improve_by_beliefs(model_, belief, task_.gap(), kLooseCandidatesPerNode);
-  }
-
-  // Expansion moves reach labellings that differ from the incumbent over large regions.
-  void expand_labels() {
-    std::vector<int> labels = task_.out.labels;
-    task_.work.expansion.run(task_.problem, labels, kExpansionSweeps, task_.interrupt, task_.deadline);
-    task_.offer(labels);
   }
 };
 
