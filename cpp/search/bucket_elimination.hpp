@@ -89,7 +89,7 @@ class BucketElimination {
   std::vector<Bucket> buckets_;
   std::vector<Table> handed_;
   std::vector<int> scopes_;
-  std::vector<Value> tables_, sum_;
+  std::vector<Value> tables_, sum_, pair_;
   std::vector<Choice> argmax_;
   std::vector<int> choice_;
   std::vector<int> index_;
@@ -138,22 +138,49 @@ class BucketElimination {
       states *= static_cast<std::size_t>(size(scopes_[bucket.scope.begin + d]));
     sum_.resize(states * size(v));
     index_.resize(states);
-    for (int a = 0; a < size(v); ++a) std::fill_n(sum_.begin() + a * states, states, score(v, a));
-    for (int id = bucket.tables; id >= 0; id = handed_[id].next) {
-      const Table& table = handed_[id];
-      const int step = step_of(table, v);
-      map_states(table, bucket.scope);
-      for (int a = 0; a < size(v); ++a) {
-        Value* out = sum_.data() + a * states;
-        const Value* entries = tables_.data() + table.begin + static_cast<std::size_t>(a) * step;
-        for (std::size_t t = 0; t < states; ++t) out[t] += entries[index_[t]];
-      }
-    }
+    for (int a = 0; a < size(v); ++a) add_pairs(bucket, a, score(v, a), sum_.data() + a * states);
+    for (int id = bucket.tables; id >= 0; id = handed_[id].next)
+      if (handed_[id].scope.size != 2) add_table(bucket, handed_[id], states);
     maximise(bucket, states);
     if (bucket.scope.size == 0) return;
     const Table message{bucket.scope, tables_.size(), -1};
     tables_.insert(tables_.end(), sum_.begin(), sum_.begin() + static_cast<std::ptrdiff_t>(states));
     hand_over(message);
+  }
+
+  // What value a of the bucket's variable scores by itself and with each other variable, summed for all states of the
+  // scope: one addition a state, however many tables there are.
+  void add_pairs(const Bucket& bucket, int a, Value own, Value* out) {
+    *out = own;
+    std::size_t filled = 1;
+    for (int d = bucket.scope.size; d-- > 0;) {  // last variable fastest
+      const int u = scopes_[bucket.scope.begin + d];
+      pair_.assign(size(u), 0);
+      for (int id = bucket.tables; id >= 0; id = handed_[id].next) add_pair(handed_[id], bucket.variable, a, u);
+      const std::size_t block = filled;
+      for (int b = size(u); b-- > 0;)
+        for (std::size_t t = 0; t < block; ++t) out[b * block + t] = out[t] + pair_[b];
+      filled *= static_cast<std::size_t>(size(u));
+    }
+  }
+
+  // Adds the row of a table of v and u to pair_, if it is one.
+  void add_pair(const Table& table, int v, int a, int u) {
+    const int* scope = scopes_.data() + table.scope.begin;
+    if (table.scope.size != 2 || (scope[0] != u && scope[1] != u)) return;
+    const bool rows = scope[0] == v;
+    const Value* entries = tables_.data() + table.begin + static_cast<std::size_t>(a) * (rows ? size(u) : 1);
+    for (int b = 0; b < size(u); ++b) pair_[b] += entries[static_cast<std::size_t>(b) * (rows ? 1 : size(v))];
+  }
+
+  void add_table(const Bucket& bucket, const Table& table, std::size_t states) {
+    const int step = step_of(table, bucket.variable);
+    map_states(table, bucket.scope);
+    for (int a = 0; a < size(bucket.variable); ++a) {
+      Value* out = sum_.data() + a * states;
+      const Value* entries = tables_.data() + table.begin + static_cast<std::size_t>(a) * step;
+      for (std::size_t t = 0; t < states; ++t) out[t] += entries[index_[t]];
+    }
   }
 
   // The best value of the bucket's variable for each state of its scope, and its sum in the first part of sum_.
