@@ -12,18 +12,16 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "core/random.hpp"
 #include "messages/certificate.hpp"
 #include "messages/packed_model.hpp"
 #include "messages/relaxation.hpp"
-#include "messages/triplets.hpp"
 #include "messages/trws.hpp"
 #include "search/belief_search.hpp"
-#include "search/neighbourhoods.hpp"
 #include "search/other_methods.hpp"
+#include "search/portfolio.hpp"
 #include "search/proof.hpp"
 #include "task.hpp"
 
@@ -68,10 +66,8 @@ class AutoSearch {
   // 0.08 on frustrated grids, object detection and constraint problems.
   static constexpr double kWorthwhile = 4, kStalled = 0.1, kEnded = 0.05;
   static constexpr double kLoose = 0.0125;
+  static constexpr int kMeetings = 16;  // of random starts with the incumbent, after which it is taken for the best
   static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, for which to go on
-  static constexpr int kTripletSweeps = 20;   // before more triplets are added
-  static constexpr int kTightening = 2;       // times the effort on triplets goes into the search for labellings
-  static constexpr double kTripletCost = 50;  // as kEliminationCost (17 to 145 measured)
 
   Task<T>& task_;
   Model& model_;
@@ -86,16 +82,15 @@ class AutoSearch {
   int rounds_ = 0;                                          // of close_gap
   double gain_ = 0;                                         // of the score in the last one, a part of the gap
   double tight_ = std::numeric_limits<double>::infinity();  // bound over triplets
-  std::vector<float> belief_;
 
   bool is_loose() const { return task_.gap() > kLoose * task_.regret(); }
   bool has_many_labels() const { return task_.problem.n_labels > 2 * kFew; }
   bool is_wide() const { return task_.problem.n_labels > kWide; }
   bool is_coarse() const { return search_.is_coarse(); }
-  bool done() { return task_.out_of_time() || (is_coarse() ? task_.closed() : task_.optimal()); }
+  bool done() { return search_.done(); }
 
-  // Where the bound no longer helps, the other methods' ways to good labellings, then effort on the bound and on large
-  // neighbourhoods in equal parts.
+  // Where the bound no longer helps, the other methods' ways to good labellings, then effort on the bound and on
+  // better labellings in equal parts.
   void search_further() {
     const bool stalled = is_stalled();
     if (stalled) {
@@ -109,7 +104,7 @@ class AutoSearch {
     const double effort = std::max(task_.effort, kLittle);
     lower_bound(effort / 2);
     search_.improve_nodes(model_);
-    search_neighbourhoods(effort);
+    search_labellings(effort);
   }
 
   void relax(int n) {
@@ -216,13 +211,12 @@ class AutoSearch {
     }
   }
 
-  // Moves until a part of `effort` has been in vain, or all of it has been spent.
-  void search_neighbourhoods(double effort) {
-    NeighbourhoodSearch<T> search(task_, model_, random_);
-    const double most = task_.effort + effort;
-    double last_success = task_.effort;
-    while (!done() && task_.effort < std::min(most, last_success + effort / kInVain))
-      if (search.step()) last_success = task_.effort;
+  // Ways to better labellings, for as long as half of `effort`; where they prove to be good ones, longer.
+  void search_labellings(double effort) {
+    Portfolio<T> portfolio(task_, model_, random_, search_);
+    const double start = task_.effort;
+    const auto is_spent = [&] { return task_.effort - start > (portfolio.meetings() > 0 ? 2 : 0.5) * effort; };
+    while (!done() && !is_spent() && portfolio.meetings() < kMeetings) portfolio.step();
   }
 
   // With time left: the gap is closed as far as it can be, then better labellings are looked for.
@@ -233,37 +227,10 @@ class AutoSearch {
       if (search()) return;
     }
     lower_bound(std::numeric_limits<double>::infinity());
-    NeighbourhoodSearch<T> neighbourhoods(task_, model_, random_);
-    std::unique_ptr<TripletRelaxation> triplets;
-    if (TripletRelaxation::fits(model_)) triplets = std::make_unique<TripletRelaxation>(model_, task_.deadline);
-    double tightening = 0, searching = 0;  // by effort, not by the clock: more time then goes on where less has ended
-    for (bool pays = triplets != nullptr; !done();) {
-      const double start = task_.effort;
-      const bool tightens = pays && kTightening * tightening <= searching;
-      if (tightens)
-        pays = tighten(*triplets);
-      else
-        neighbourhoods.step();
-      (tightens ? tightening : searching) += task_.effort - start;
-    }
-  }
-
-  // The bound over triplets, some more of them than before; returns whether it pays to go on.
-  bool tighten(TripletRelaxation& triplets) {
-    const int added = triplets.add_triplets();
-    const double before = task_.gap();
-    for (int k = 0; k < kTripletSweeps && !task_.out_of_time(); ++k) {
-      task_.interrupt.check();
-      triplets.sweep();
-      task_.effort += kTripletCost * triplets.sweep_cost();
-    }
-    const double bound = triplets.bound();
-    tight_ = std::min(tight_, bound);
-    task_.tighten(bound);
-    triplets.beliefs(belief_);
-    search_.improve(model_, belief_, kLooseCandidatesPerNode);
-    if (search_.prove_if_few(belief_, bound)) return false;
-    return added > 0 || before - task_.gap() > kLeastGain * before;
+    Portfolio<T> portfolio(task_, model_, random_, search_);
+    portfolio.tighten_too();
+    while (!done()) portfolio.step();
+    tight_ = portfolio.bound();
   }
 
   // The bound in double precision, and the proof where the rounding of float32 was in its way.

@@ -11,8 +11,8 @@
 #include "messages/relaxation.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
+#include "search/fusion.hpp"
 #include "search/local_search.hpp"
-#include "search/neighbourhoods.hpp"
 #include "search/proof.hpp"
 #include "task.hpp"
 
@@ -30,6 +30,8 @@ class BeliefSearch {
   bool settled() const { return settled_; }  // the bound stands as it is
   double rate() const { return rate_; }      // by how much the last search closed the gap, an effort
   bool is_coarse() const { return task_.options.tolerance > kCoarse; }
+
+  bool done() { return task_.out_of_time() || (is_coarse() ? task_.closed() : task_.optimal()); }
 
   // Single-node moves from the incumbent, in float32.
   void improve_nodes(const Model& model) {
@@ -77,9 +79,11 @@ class BeliefSearch {
  private:
   static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
   static constexpr double kMaxTable = 4000;  // entries of one elimination
-  static constexpr double kProofCost = 600;  // as kEliminationCost, in double precision
-  static constexpr int kAttempts = 4;        // eliminations in a row, each from the labelling of the last one
-  static constexpr int kMaxPerNode = 8;      // candidates of one node
+  static constexpr double kEliminationCost = 100;  // of an entry of elimination, beside one of a sweep (measured)
+  static constexpr double kPlanningCost = 12000;   // of a node that is eliminated, beside the same
+  static constexpr double kProofCost = 600;        // as kEliminationCost, in double precision
+  static constexpr int kAttempts = 4;              // eliminations in a row, each from the labelling of the last one
+  static constexpr int kMaxPerNode = 8;            // candidates of one node
 
   Task<T>& task_;
   Model& model_;

@@ -19,14 +19,12 @@
 #include "messages/relaxation.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
+#include "search/fusion.hpp"
 #include "search/local_search.hpp"
 #include "search/proof.hpp"
 #include "task.hpp"
 
 namespace neuralfactors {
-
-constexpr double kEliminationCost = 100;  // of an entry of elimination, beside one of a sweep (measured)
-constexpr double kPlanningCost = 12000;   // of a node that is eliminated, beside the same
 
 template <class T>
 class NeighbourhoodSearch {
@@ -36,18 +34,30 @@ class NeighbourhoodSearch {
     start_from_incumbent();
   }
 
+  // A labelling to search around when its turn comes.
+  void suggest(const std::vector<int>& labels) {
+    if (labels == suggested_) return;
+    suggested_ = labels;
+    fresh_ = true;
+  }
+
   // One move; returns whether the incumbent has become better. A move that freezes nothing may settle the task.
   bool step() {
     task_.interrupt.check();
+    if (task_.out.score > known_) {  // another search has found it
+      start_from_incumbent();
+      origin_ = kDescent;
+    }
     choose_candidates();
     Elimination<ModelScores>& elimination = task_.work.elimination;
     const int frozen =
         elimination.improve(ModelScores{model_}, task_.work.candidates, labels_, table_, kEntries, random_);
-    task_.effort += kEliminationCost * elimination.total() + kPlanningCost * elimination.n_variables();
+    task_.effort += 2 * model_.sweep_cost() + cost_of(elimination);
     const double score = task_.score_of(model_, labels_);
     failures_ = score > score_ ? 0 : failures_ + 1;
     score_ = std::max(score, score_);
     const bool better = task_.offer(model_, labels_);
+    known_ = task_.out.score;
     if (better) ++successes_[origin_];
     if (frozen == 0 && has_all_labels()) search_candidates(task_, model_);  // the optimum, but for rounding
     if (failures_ >= kPatience) widen();
@@ -55,40 +65,45 @@ class NeighbourhoodSearch {
   }
 
  private:
-  static constexpr double kSmallest = 256, kLargest = 1 << 18, kGrowth = 4;  // entries of tables
-  static constexpr int kPatience = 2;                                        // moves in a row that bring nothing
-  static constexpr int kAll = 4;          // with more labels only some of each node are candidates
-  static constexpr int kMost = 8;         // of one node
-  static constexpr int kAround = 16;      // nodes freed for each one whose label was changed
-  static constexpr int kIterations = 20;  // of max-product
-  enum Origin { kDescent, kChanged, kDisturbed };
+  static constexpr double kSmallest = 256, kGrowth = 4;  // entries of tables
+  static constexpr int kPatience = 2;                    // moves in a row that bring nothing
+  static constexpr int kAll = 4;                         // with more labels only some of each node are candidates
+  static constexpr int kMost = 8;                        // of one node
+  static constexpr int kAround = 16;                     // nodes freed for each one whose label was changed
+  static constexpr int kIterations = 20;                 // of max-product
+  enum Origin { kDescent, kChanged, kDisturbed, kSuggested, kOrigins };
 
   Task<T>& task_;
   Model& model_;
   Random& random_;
-  std::vector<int> labels_;  // by position
-  double score_ = 0;
+  std::vector<int> labels_;       // by position
+  double score_ = 0, known_ = 0;  // of labels_; of the incumbent when last seen
   double table_ = kSmallest;
   int failures_ = 0;
   Origin origin_ = kDescent;  // of labels_
   double effort_before_ = 0;
-  std::array<double, 3> effort_{};  // spent on labellings of each origin
-  std::array<int, 3> successes_{};
+  std::array<double, kOrigins> effort_{};  // spent on labellings of each origin
+  std::array<int, kOrigins> successes_{};
   std::vector<int> region_;  // nodes that may move; empty: all
   std::vector<char> inside_;
+  std::vector<int> suggested_;
+  bool fresh_ = false;  // nobody has searched around it yet
   Shortlist shortlist_;
 
   // Larger tables, or another labelling once they are as large as they may be.
   void widen() {
     failures_ = 0;
-    if (table_ < kLargest) {
+    if (table_ < kLargestTable) {
       table_ *= kGrowth;
       return;
     }
+    if (origin_ != kDescent && fuse(task_, model_, labels_, random_)) ++successes_[origin_];
     effort_[origin_] += task_.effort - effort_before_;
     start_from_incumbent();
     const auto price = [&](Origin o) { return effort_[o] / (1 + successes_[o]); };
-    if (price(kChanged) <= price(kDisturbed))
+    if (fresh_)
+      take_suggestion();
+    else if (price(kChanged) <= price(kDisturbed))
       change_labels();
     else
       disturb();
@@ -97,10 +112,16 @@ class NeighbourhoodSearch {
 
   void start_from_incumbent() {
     task_.incumbent(model_, labels_);
-    score_ = task_.out.score;
+    score_ = known_ = task_.out.score;
     effort_before_ = task_.effort;
     region_.clear();
     table_ = kSmallest;
+  }
+
+  void take_suggestion() {
+    origin_ = kSuggested;
+    labels_ = suggested_;
+    fresh_ = false;
   }
 
   // Random labels for some nodes that hang together; the search is for what lies around them.

@@ -45,6 +45,15 @@ def colouring(n_nodes: int, n_labels: int, degree: int, seed: int = 0) -> MapPro
     return MapProblem(0.01 * rng.normal(size=(n_nodes, n_labels)), np.stack([-np.eye(n_labels)] * len(edges)), edges)
 
 
+def planted_colouring(n_nodes: int, n_labels: int, n_edges: int, seed: int = 0) -> MapProblem:
+    """Neighbours must differ, and can."""
+    rng = np.random.default_rng(seed)
+    colours = rng.integers(0, n_labels, n_nodes)
+    pairs = np.array([p for p in itertools.combinations(range(n_nodes), 2) if colours[p[0]] != colours[p[1]]])
+    edges = pairs[rng.permutation(len(pairs))[:n_edges]]
+    return MapProblem(np.zeros((n_nodes, n_labels)), np.stack([-np.eye(n_labels)] * len(edges)), edges)
+
+
 def dense(n_nodes: int, n_labels: int, seed: int = 0) -> MapProblem:
     rng = np.random.default_rng(seed)
     return make_problem(rng, n_nodes, n_labels, np.c_[np.triu_indices(n_nodes, 1)])
@@ -105,6 +114,19 @@ def test_more_time_finds_better_labellings():
     p = frustrated_grid(40)
     first, later = solve(*p.arrays), solve(*p.arrays, time_limit=1.0)
     assert later.score > first.score
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_time_satisfies_constraints_that_can_be(seed):
+    p = planted_colouring(150, 5, 860, seed)
+    r = solve(*p.arrays, time_limit=20)  # takes a tenth of a second
+    assert (r.score, r.status) == (0, "optimal")
+
+
+def test_time_leaves_little_of_the_gap_on_frustrated_grids():
+    p = frustrated_grid(20)
+    r = solve(*p.arrays, time_limit=2)
+    assert r.gap < 1e-3 * r.score
 
 
 def test_time_proves_the_optimum_where_the_graph_is_thin():
