@@ -8,10 +8,8 @@
 
 #include "core/random.hpp"
 #include "messages/packed_model.hpp"
-#include "messages/relaxation.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
-#include "search/fusion.hpp"
 #include "search/local_search.hpp"
 #include "search/proof.hpp"
 #include "task.hpp"

@@ -4,7 +4,6 @@
 // tables takes that into account. What is found is exact when nothing had to be frozen.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <vector>
 

@@ -13,6 +13,7 @@
 #include "messages/triplets.hpp"
 #include "search/belief_search.hpp"
 #include "search/fusion.hpp"
+#include "search/local_search.hpp"
 #include "search/neighbourhoods.hpp"
 #include "search/tabu_runs.hpp"
 #include "task.hpp"
