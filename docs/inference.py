@@ -33,7 +33,9 @@ nothing better exists.
 **What was tuned on these problems.** The rules by which `auto` divides its effort (`kWorthwhile`, `kStalled` and
 `kLoose` in `cpp/search/auto.hpp`) were set while looking at these {count} problems, at 22 learned ones and at
 generated grids, planar and random graphs, so expect somewhat less on others. The other half of these
-families was kept apart and never looked at."""
+families was kept apart and never looked at. Tabu search and rounding over triplets (`cpp/search/tabu_runs.hpp`,
+`cpp/search/portfolio.hpp`) were set while looking at half of the grids, object detection, protein folding and
+constraint problems here."""
 METHODS = """## How it was measured
 - `auto`, `trws` and `alpha-expansion` ran once, with a limit of {seconds:g} seconds. Their callback tells what
   they knew at shorter times. A method that ends early keeps its result.

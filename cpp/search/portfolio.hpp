@@ -57,7 +57,8 @@ class Portfolio {
   static constexpr double kMemory = 0.9;      // of a success, by the next step of the same way
   static constexpr double kWorth = 0.01;      // of the gap: what the bound must come down to count as one
   static constexpr double kLeastGain = 1e-4;  // of the gap, for which to go on with triplets when none was added
-  static constexpr int kScales = 12;          // of noise, each half as much as the one before
+  static constexpr double kLoudest = 16;      // times the gap: the most noise on a label
+  static constexpr int kScales = 16;          // of noise, each half as much as the one before
   static constexpr int kTripletSweeps = 20;   // before more triplets are added
   // Of an entry of triplets in a sweep over them and in rounding, beside one of a sweep over edges (measured).
   static constexpr double kTripletCost = 13, kRoundingCost = 4;
@@ -91,7 +92,8 @@ class Portfolio {
     if (way == kTabu) return tabu_->step();
     if (way == kNeighbourhoods) neighbourhoods_.step();
     if (way == kTriplets) tighten();
-    if (way == kRounding) round(random_.below(2) == 0, task_.gap() / (1 << random_.below(kScales)) / model_.unit);
+    if (way == kRounding)
+      round(random_.below(2) == 0, kLoudest * task_.gap() / (1 << random_.below(kScales)) / model_.unit);
     return false;
   }
 
