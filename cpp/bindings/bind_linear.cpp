@@ -28,6 +28,7 @@
 #include "linear/problem.hpp"
 #include "linear/sample.hpp"
 #include "linear/scores.hpp"
+#include "linear/signs.hpp"
 #include "linear/simplex.hpp"
 #include "linear/working_sets.hpp"
 
@@ -48,7 +49,7 @@ struct HeldProblem : LinearProblem {
     AnyArray node_features, columns, row_ptr, edge_features;
     Array<const std::int64_t, 2> edges;
     Integers y;
-    Array<const double, 1> costs;
+    Array<const double, 2> costs;
   };
   using LinearProblem::LinearProblem;
   std::vector<Held> held;
@@ -89,7 +90,7 @@ class PythonOracle : public Oracle {
 // columns and row_ptr are None for dense features.
 void add_sample(HeldProblem& problem, const nb::object& node_features, const nb::object& columns,
                 const nb::object& row_ptr, const Array<const std::int64_t, 2>& edges, const nb::object& edge_features,
-                const Integers& y, const Array<const double, 1>& costs) {
+                const Integers& y, const Array<const double, 2>& costs) {
   const Layout& layout = problem.layout;
   require(columns.is_none() == row_ptr.is_none(), "columns and row_ptr come together");
   require(!problem.complete, "graphs are added before anything is learnt from them");
@@ -97,7 +98,9 @@ void add_sample(HeldProblem& problem, const nb::object& node_features, const nb:
   s.n_nodes = y.shape(0);
   s.n_edges = edges.shape(0);
   require(s.n_nodes < (1u << 30) && s.n_edges < (1u << 30), "a graph may have at most 2^30 nodes and edges");
+  s.n_costs = costs.shape(1);
   require(costs.shape(0) == s.n_nodes, "costs needs one entry per node");
+  require(s.n_costs == 1 || s.n_costs == layout.n_labels, "costs needs one column, or one per label");
   require(edges.shape(1) == layout.order, "edges needs the problem's order as its number of columns");
   const AnyArray nodes = as_array(node_features), joints = as_array(edge_features);
   const AnyArray index = as_array(columns), begin = as_array(row_ptr);
@@ -171,33 +174,44 @@ void most_violated(HeldProblem& problem, const Labels& labels, const Array<doubl
   guarded([&](Interrupt& interrupt) { problem.most_violated(interrupt, out); });
 }
 
+using Signs = Array<const std::int8_t, 1>;
+
 void init_problem(HeldProblem* self, std::size_t n_labels, std::size_t order, std::size_t n_node_features,
                   std::size_t n_edge_features, bool node_bias, bool edge_bias, const std::string& method, double tol,
-                  int max_iter, std::uint64_t seed, std::size_t n_threads, const std::optional<Decode>& decode) {
+                  int max_iter, std::uint64_t seed, std::size_t n_threads, const std::optional<Decode>& decode,
+                  const std::optional<Signs>& edge_mirror, const std::optional<Signs>& weight_sign) {
   require(n_labels >= 1 && n_labels <= 46340, "n_labels must be between 1 and 46340");
-  Layout layout{n_labels, order, 1, n_node_features, n_edge_features, node_bias, edge_bias};
+  Layout layout{n_labels, order, 1, n_node_features, n_edge_features, node_bias, edge_bias, {}};
   for (std::size_t q = 0; q < order; ++q) {
     layout.n_joint *= n_labels;
     require(layout.n_joint < (std::size_t{1} << 40), "n_labels^order must be below 2^40");
   }
   require(decode || order == 2, "the kernel decodes edges of order 2");
-  if (decode) {
-    new (self) HeldProblem(layout, 1, [&] { return std::make_unique<PythonOracle>(*decode); });
-    return;
+  if (edge_mirror) {
+    require(order == 2 && edge_mirror->shape(0) == n_edge_features + 1,
+            "edge_mirror needs edges of order 2, and one entry per edge feature and one for the bias");
+    layout.edge_mirror.assign(edge_mirror->data(), edge_mirror->data() + edge_mirror->shape(0));
   }
+  require(!weight_sign || weight_sign->shape(0) == layout.dim(), "weight_sign needs one entry per weight");
   Options options;
-  options.method = method_of(method);
+  if (!decode) options.method = method_of(method);
   options.tolerance = tol;
   options.max_iterations = max_iter;
   options.seed = seed;
-  new (self) HeldProblem(layout, n_threads, [&] { return std::make_unique<linear::KernelOracle>(options); });
+  auto make_oracle = [&]() -> std::unique_ptr<Oracle> {
+    if (decode) return std::make_unique<PythonOracle>(*decode);
+    return std::make_unique<linear::KernelOracle>(options);
+  };
+  new (self) HeldProblem(layout, decode ? 1 : n_threads, make_oracle);
+  if (weight_sign) self->signs = linear::SignConstraints(weight_sign->data(), layout.dim());
 }
 
 void bind_problem(nb::module_& m) {
   nb::class_<HeldProblem>(m, "LinearProblem", "Training graphs with linear factors, and the weights.")
       .def("__init__", &init_problem, nb::arg("n_labels"), nb::arg("order"), nb::arg("n_node_features"),
            nb::arg("n_edge_features"), nb::arg("node_bias"), nb::arg("edge_bias"), nb::arg("method"), nb::arg("tol"),
-           nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("decode").none())
+           nb::arg("max_iter"), nb::arg("seed"), nb::arg("n_threads"), nb::arg("decode").none(),
+           nb::arg("edge_mirror").none() = nb::none(), nb::arg("weight_sign").none() = nb::none())
       .def("add", &add_sample, nb::arg("node_features"), nb::arg("columns").none(), nb::arg("row_ptr").none(),
            nb::arg("edges").noconvert(), nb::arg("edge_features"), nb::arg("y").noconvert(),
            nb::arg("costs").noconvert(), "Take in a graph, whose arrays are not copied.")

@@ -40,11 +40,16 @@ struct FeatureMatrix {
 
 // x -> weight' x + bias, a part of the weight vector. The outputs of one input lie side by side, so that inputs that
 // are zero cost nothing and the loop over the outputs needs no sum.
+//
+// The outputs of a mirrored input are a square table that equals its own transpose, or minus that. Whatever is added to
+// such a table is projected onto tables of this kind; so the weights are of this kind, and reading them needs no care.
 template <class T>
 struct LinearMap {
   T* weight = nullptr;  // (D, n_outputs)
   T* bias = nullptr;    // (n_outputs) or null
   std::size_t n_outputs = 0;
+  const std::int8_t* mirror = nullptr;  // (D + 1), the last of the bias: 1, -1, or 0 if free; null: all are
+  std::size_t n_inputs = 0, n_rows = 0;
 
   void values(const FeatureMatrix& x, std::size_t row, double* out) const {
     for (std::size_t j = 0; j < n_outputs; ++j) out[j] = bias ? bias[j] : 0;
@@ -66,34 +71,50 @@ struct LinearMap {
 
   // Adds `scale` times the gradient of contrast().
   void add(const FeatureMatrix& x, std::size_t row, std::size_t plus, std::size_t minus, double scale) const {
-    if (bias) {
-      bias[plus] += scale;
-      bias[minus] -= scale;
-    }
-    x.visit(row, [&](std::size_t d, double value) {
-      double* w = weight + d * n_outputs;
-      w[plus] += scale * value;
-      w[minus] -= scale * value;
-    });
+    gradient(x, row, plus, minus, [&](double& entry, double slope) { entry += scale * slope; });
   }
 
   // Sets to zero what add() has touched; returns the squares of what was there.
   double clear(const FeatureMatrix& x, std::size_t row, std::size_t plus, std::size_t minus) const {
     double squares = 0;
-    auto take = [&](double& entry) {
+    gradient(x, row, plus, minus, [&](double& entry, double) {
       squares += entry * entry;
       entry = 0;
-    };
-    if (bias) {
-      take(bias[plus]);
-      take(bias[minus]);
-    }
-    x.visit(row, [&](std::size_t d, double) {
-      take(weight[d * n_outputs + plus]);
-      take(weight[d * n_outputs + minus]);
     });
     return squares;
   }
+
+ private:
+  // Calls use(entry, slope) for the entries that contrast() depends on.
+  template <class Use>
+  void gradient(const FeatureMatrix& x, std::size_t row, std::size_t plus, std::size_t minus, Use&& use) const {
+    if (mirror) return mirrored_gradient(x, row, plus, minus, use);
+    if (bias) {
+      use(bias[plus], 1);
+      use(bias[minus], -1);
+    }
+    x.visit(row, [&](std::size_t d, double value) {
+      double* w = weight + d * n_outputs;
+      use(w[plus], value);
+      use(w[minus], -value);
+    });
+  }
+
+  template <class Use>
+  void mirrored_gradient(const FeatureMatrix& x, std::size_t row, std::size_t plus, std::size_t minus, Use& use) const {
+    auto table = [&](double* w, int sign, double value) {
+      const double half = sign == 0 ? value : value / 2;
+      use(w[plus], half);
+      use(w[minus], -half);
+      if (sign == 0) return;
+      use(w[transposed(plus)], sign * half);
+      use(w[transposed(minus)], -sign * half);
+    };
+    if (bias) table(bias, mirror[n_inputs], 1);
+    x.visit(row, [&](std::size_t d, double value) { table(weight + d * n_outputs, mirror[d], value); });
+  }
+
+  std::size_t transposed(std::size_t entry) const { return entry % n_rows * n_rows + entry / n_rows; }
 };
 
 }  // namespace neuralfactors::linear

@@ -19,6 +19,7 @@
 #include "linear/oracle.hpp"
 #include "linear/sample.hpp"
 #include "linear/scores.hpp"
+#include "linear/signs.hpp"
 
 namespace neuralfactors::linear {
 
@@ -49,6 +50,7 @@ class LinearProblem {
   std::vector<Sample> samples;
   std::vector<std::size_t> node_ptr{0};
   std::vector<double> w;
+  SignConstraints signs;
 
   LinearProblem(const Layout& shape, std::size_t n_threads, const std::function<std::unique_ptr<Oracle>()>& make_oracle)
       : layout(shape), w(shape.dim(), 0.0), workers_(std::max<std::size_t>(n_threads, 1)) {

@@ -18,6 +18,7 @@ struct Layout {
   std::size_t n_labels = 0, order = 2, n_joint = 0;  // n_joint = n_labels^order
   std::size_t n_node_features = 0, n_edge_features = 0;
   bool node_bias = true, edge_bias = true;
+  std::vector<std::int8_t> edge_mirror;  // see LinearMap; empty: all tables of edges are free
 
   std::size_t dim() const { return edges_at() + n_joint * (n_edge_features + edge_bias); }
 
@@ -28,7 +29,8 @@ struct Layout {
   template <class T>
   LinearMap<T> edges(T* w) const {
     T* own = w + edges_at();
-    return {own, edge_bias ? own + n_joint * n_edge_features : nullptr, n_joint};
+    const std::int8_t* mirror = edge_mirror.empty() ? nullptr : edge_mirror.data();
+    return {own, edge_bias ? own + n_joint * n_edge_features : nullptr, n_joint, mirror, n_edge_features, n_labels};
   }
 
  private:
@@ -48,8 +50,8 @@ struct Sample {
   FeatureMatrix node_features, edge_features;
   const std::int64_t* edges = nullptr;  // (E, order)
   const std::int64_t* y = nullptr;      // (V)
-  const double* costs = nullptr;        // (V) of a wrong label
-  std::size_t n_nodes = 0, n_edges = 0;
+  const double* costs = nullptr;        // (V, 1) of a wrong label, or (V, L) of every label, 0 of the right one
+  std::size_t n_nodes = 0, n_edges = 0, n_costs = 1;  // n_costs: columns of costs
   bool is_forest = false;
   Forest forest;
 
@@ -112,7 +114,7 @@ struct Sample {
   double loss(const Label* z) const {
     double total = 0;
     for (std::size_t i = 0; i < n_nodes; ++i)
-      if (static_cast<std::int64_t>(z[i]) != y[i]) total += costs[i];
+      if (static_cast<std::int64_t>(z[i]) != y[i]) total += costs[n_costs == 1 ? i : i * n_costs + z[i]];
     return total;
   }
 

@@ -24,8 +24,7 @@ struct Scores {
     for (std::size_t i = 0; i < s.n_nodes; ++i) {
       double* row = unary.data() + i * layout.n_labels;
       nodes.values(s.node_features, i, row);
-      for (std::size_t a = 0; a < layout.n_labels; ++a) row[a] += s.costs[i];
-      row[s.y[i]] -= s.costs[i];
+      add_costs(s, i, layout.n_labels, row);
     }
     const bool shared = layout.n_edge_features == 0 && !expanded;
     const std::size_t n_tables = shared ? std::min<std::size_t>(s.n_edges, 1) : s.n_edges;
@@ -45,6 +44,16 @@ struct Scores {
         },
         [&](std::size_t e, std::size_t right, std::size_t wrong) { total += table(e)[wrong] - table(e)[right]; });
     return total;
+  }
+
+ private:
+  static void add_costs(const Sample& s, std::size_t i, std::size_t n_labels, double* row) {
+    if (s.n_costs > 1) {
+      for (std::size_t a = 0; a < n_labels; ++a) row[a] += s.costs[i * n_labels + a];
+      return;
+    }
+    for (std::size_t a = 0; a < n_labels; ++a) row[a] += s.costs[i];
+    row[s.y[i]] -= s.costs[i];
   }
 };
 

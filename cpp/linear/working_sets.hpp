@@ -196,12 +196,14 @@ class WorkingSets {
   // Adds change_ to the weights of sample n, and to w and the dual what follows from it.
   void move(std::size_t n) {
     Block& block = blocks_[n];
+    problem_.signs.lift(problem_.w.data());
     for (std::size_t k = 0; k < change_.size(); ++k) {
       if (change_[k] == 0) continue;
       if (k > 0) problem_.samples[n].add(problem_.layout, labelling(n, k), change_[k], problem_.w.data());
       dual_linear_ += change_[k] * block.loss[k];
       block.alpha[k] += change_[k];
     }
+    problem_.signs.impose(problem_.w.data());
   }
 };
 

@@ -12,9 +12,16 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from neuralfactors import Graph
+from neuralfactors import Graph, Network
 from neuralfactors.datasets import make_chains, make_grids
-from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM, Subgradient
+from neuralfactors.estimators import (
+    CuttingPlaneSVM,
+    Decoder,
+    FrankWolfeSVM,
+    StructuralSVM,
+    StructuredPerceptron,
+    Subgradient,
+)
 from neuralfactors.learning import StructuredHingeLoss
 
 LEARNERS = {
@@ -87,6 +94,39 @@ def test_subgradient_descent_meets_them():
     )
     svm = StructuralSVM((), (), C=1.0, batch_size=None, max_iter=600, trainer=trainer).fit(X, Y)
     assert objective(svm, X, Y, 1.0) == pytest.approx(optimum(0, 1.0), rel=1e-3)
+
+
+def directed_chains():
+    """Chains whose edges have a length, which does not depend on their direction, and a slope, which does."""
+    X, Y = make_chains(12, 4, 3)
+    rng = np.random.default_rng(0)
+    return [Graph(x.node_features, x.edges, rng.normal(size=(3, 2))) for x in X], Y
+
+
+def test_symmetry_by_feature_is_the_same_for_subgradient_and_dual_learners():
+    X, Y = directed_chains()
+    trainer = Subgradient(
+        optimizer="sgd", schedule="inverse", learning_rate=1.0, momentum=0.0, averaging="linear", dtype="float64"
+    )
+    factors = {"unary": (), "interaction": Network(symmetric=[1, -1])}
+    svm = StructuralSVM(**factors, C=1.0, batch_size=None, max_iter=400, trainer=trainer).fit(X, Y)
+    expected = CuttingPlaneSVM(1.0, symmetric=[1, -1], tol=1e-5).fit(X, Y).objective_
+    assert objective(svm, X, Y, 1.0) == pytest.approx(expected, rel=2e-3)
+    perceptron = StructuredPerceptron(**factors, max_iter=3).fit(X, Y)
+    for learner in (svm, perceptron):
+        length, slope = learner.model_.interaction.weight.view(3, 3, 2).unbind(2)
+        torch.testing.assert_close(length, length.T)
+        torch.testing.assert_close(slope, -slope.T)
+        assert slope.abs().max() > 0
+
+
+def test_symmetry_by_feature_is_saved(tmp_path):
+    X, Y = directed_chains()
+    svm = FrankWolfeSVM(1.0, symmetric=[1, -1]).fit(X, Y)
+    svm.save(tmp_path)
+    again = FrankWolfeSVM.load(tmp_path)
+    assert again.symmetric == (1, -1)
+    assert [y.tolist() for y in again.predict(X)] == [y.tolist() for y in svm.predict(X)]
 
 
 def test_classical_frank_wolfe_agrees():

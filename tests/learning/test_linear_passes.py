@@ -60,11 +60,21 @@ def constraints(x, y, n_labels):
     return np.array([true - joint_features(x, z, n_labels) for z in Z]), (y != Z) @ x.node_weight
 
 
+def tied(psi, n_labels, signs):
+    """ψ with the tables of its edges made symmetric or antisymmetric; `signs` are of two features and the bias."""
+    at = 3 * n_labels
+    tables = np.concatenate([psi[:, at:-9].reshape(-1, 9, 2), psi[:, -9:, None]], axis=2).reshape(-1, 3, 3, 3)
+    half = (tables + np.array(signs) * tables.transpose(0, 2, 1, 3)) / 2
+    tables = np.where(np.array(signs) == 0, tables, half).reshape(-1, 9, 3)
+    return np.concatenate([psi[:, :at], tables[:, :, :2].reshape(-1, 18), tables[:, :, 2]], axis=1)
+
+
 @cache
-def solve_dense(shape, C, n_labels, sweeps=100):
+def solve_dense(shape, C, n_labels, sweeps=100, signs=(0, 0, 0)):
     """Weights and objective by dual ascent over all constraints of one sample at a time."""
     X, Y = make_samples(0, EDGES[shape])
     blocks = [constraints(x, y, n_labels) for x, y in zip(X, Y, strict=True)]
+    blocks = [(tied(psi, n_labels, signs), loss) for psi, loss in blocks]
     alphas = [np.eye(len(loss))[loss.argmin()] * C / len(X) for _, loss in blocks]
     w = np.zeros(blocks[0][0].shape[1])
     for _ in range(sweeps):
@@ -83,6 +93,27 @@ def test_learners_reach_the_optimum_over_all_constraints(name, shape):
     w, objective = solve_dense(shape, 3.0, 3)
     assert learner.objective_ == pytest.approx(objective, rel=1e-6)
     np.testing.assert_allclose(parameters(learner)[: len(w)].numpy(), w[: len(parameters(learner))], atol=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("symmetric", "signs"),
+    [([1, -1], (1, -1, 1)), ([0, -1], (0, -1, 0)), ((-1, -1), (-1, -1, 1)), (True, (1, 1, 1)), (False, (0, 0, 0))],
+)
+@pytest.mark.parametrize("name", [*LEARNERS, "classical"])
+def test_tables_have_the_symmetry_asked_for(name, symmetric, signs):
+    X, Y = make_samples(0, EDGES["triangle"])
+    classical = FrankWolfeSVM(3.0, tol=1e-2, max_iter=2000, corrective=False, n_labels=3)
+    learner = classical if name == "classical" else LEARNERS[name](n_labels=3)
+    learner.set_params(symmetric=symmetric).fit(X, Y)
+    interaction = learner.model_.interaction
+    tables = torch.cat([interaction.weight, interaction.bias[:, None]], dim=1).view(3, 3, 3)
+    for k, sign in enumerate(signs):
+        if sign:
+            torch.testing.assert_close(tables[..., k], sign * tables[..., k].T, rtol=0, atol=1e-12)
+    w, objective = solve_dense("triangle", 3.0, 3, signs=signs)
+    assert learner.objective_ == pytest.approx(objective, rel=1e-2 if name == "classical" else 1e-6)
+    if name != "classical":
+        np.testing.assert_allclose(parameters(learner).numpy(), w, atol=2e-3)
 
 
 @pytest.mark.parametrize("shape", ["chain", "backwards", "triangle"])
@@ -205,7 +236,7 @@ def sample(**more):
     """Arguments of `add` for a chain of two nodes."""
     return {
         "node_features": np.ones((2, 1)), "columns": None, "row_ptr": None, "edges": np.array([[0, 1]]),
-        "edge_features": np.zeros((1, 0)), "y": np.array([0, 1]), "costs": np.ones(2), **more,
+        "edge_features": np.zeros((1, 0)), "y": np.array([0, 1]), "costs": np.ones((2, 1)), **more,
     }  # fmt: skip
 
 
@@ -219,7 +250,8 @@ def sample(**more):
         ({"edges": np.array([[0, 2]])}, "edges is out of range"),
         ({"edges": np.array([[0, 1, 1]])}, "order"),
         ({"y": np.array([0, 2])}, "y is out of range"),
-        ({"costs": np.ones(3)}, "costs needs one entry per node"),
+        ({"costs": np.ones((3, 1))}, "costs needs one entry per node"),
+        ({"costs": np.ones((2, 3))}, "one column, or one per label"),
         ({"columns": np.zeros(2, np.int32)}, "come together"),
     ],
 )

@@ -15,6 +15,7 @@ from typing import Any
 
 from neuralfactors._common.extras import needs
 from neuralfactors._core.layers import Workspace, activate, draw_masks, join_ones, joined, make_hidden, stages
+from neuralfactors._core.table_symmetry import mirror_signs, project
 
 with needs("learning", "learn"):
     import torch
@@ -38,8 +39,10 @@ class Network(BaseEstimator):
         Units of the hidden layers; `()` makes the factor linear.
     activation : str or callable, default="tanh"
         One of "tanh", "relu", "elu", "gelu", "silu", "leaky_relu", "sigmoid"; or a function that makes a module.
-    symmetric : bool, default=False
+    symmetric : bool or sequence of int, default=False
         Whether the value must not depend on the order of the nodes; then only ½L(L+1) outputs of an edge are learned.
+        A sequence, for linear factors, says it of every feature: 1 for a symmetric table, −1 for an antisymmetric one,
+        0 for any. The bias is symmetric unless a feature is free, and the regulariser counts the whole tables.
     dropout : float, default=0.0
         Share of the hidden units dropped in training.
     bias : bool, default=True
@@ -56,7 +59,7 @@ class Network(BaseEstimator):
 
     hidden: Sequence[int] = ()
     activation: str | Callable[[], nn.Module] = "tanh"
-    symmetric: bool = False
+    symmetric: bool | Sequence[int] = False
     dropout: float = 0.0
     bias: bool = True
 
@@ -105,7 +108,7 @@ class Factor(nn.Module):
         Units of the hidden layers, as in `Network`.
     activation : str or callable, default="tanh"
         As in `Network`.
-    symmetric : bool, default=False
+    symmetric : bool or sequence of int, default=False
         As in `Network`.
     dropout : float, default=0.0
         As in `Network`.
@@ -128,7 +131,7 @@ class Factor(nn.Module):
         hidden: Sequence[int] = Network.hidden,
         activation: str | Callable[[], nn.Module] = Network.activation,
         *,
-        symmetric: bool = Network.symmetric,
+        symmetric: bool | Sequence[int] = Network.symmetric,
         dropout: float = Network.dropout,
         bias: bool = Network.bias,
         generator: torch.Generator | None = None,
@@ -144,7 +147,12 @@ class Factor(nn.Module):
         sizes = [n_features, *hidden]
         self.hidden = make_hidden(sizes, activation, bias, dropout, generator)
         self.entries: Tensor | None
-        self.register_buffer("entries", _symmetric_entries(n_labels, order) if symmetric else None, persistent=False)
+        self.signs: Tensor | None
+        by_feature = symmetric if isinstance(symmetric, Iterable) else None
+        entries = _symmetric_entries(n_labels, order) if by_feature is None and symmetric else None
+        self.register_buffer("entries", entries, persistent=False)
+        signs = None if by_feature is None else mirror_signs(by_feature, n_features, order, hidden)
+        self.register_buffer("signs", signs, persistent=False)
         n_outputs = n_labels**order if self.entries is None else int(self.entries.max()) + 1
         self.weight = nn.Parameter(torch.zeros(n_outputs, sizes[-1]))
         self.bias = nn.Parameter(torch.zeros(n_outputs)) if bias or n_features == 0 else None
@@ -162,7 +170,7 @@ class Factor(nn.Module):
         Tensor of shape (N, L^order)
             The label of the last node runs fastest.
         """
-        values = functional.linear(self.hidden(features), self.weight, self.bias)
+        values = functional.linear(self.hidden(features), *self._output())
         return values if self.entries is None else values[:, self.entries]
 
     def evaluate(self, features: Tensor, workspace: Workspace, name: str) -> Tensor:
@@ -187,7 +195,7 @@ class Factor(nn.Module):
         for layer in layers:
             weights.append(joined(layer.linear.weight, layer.linear.bias, scale).t())
             scale = layer.scale
-        last = joined(self.weight, self.bias, scale).t().contiguous()
+        last = joined(*self._output(), scale).t().contiguous()
         drawn = draw_masks(layers, len(features), workspace, name, features)
         masks = [torch.split(mask, FORWARD_ROWS) for mask in drawn]
         blocks = torch.split(join_ones(features), FORWARD_ROWS)
@@ -222,15 +230,31 @@ class Factor(nn.Module):
             if self.bias is not None and self.bias.requires_grad:
                 once = torch.ones_like(plus, dtype=self.bias.dtype)
                 _gradient(self.bias).index_add_(0, plus, once).index_add_(0, minus, once, alpha=-1)
+            self._project_gradients()
         if below.requires_grad:
             torch.autograd.backward(below, self._direction(plus, minus))
+
+    def _output(self) -> tuple[Tensor, Tensor | None]:
+        """Weight and bias of the output layer, with the symmetry that they must have."""
+        if self.signs is None:
+            return self.weight, self.bias
+        bias = None if self.bias is None else project(self.bias[:, None], self.signs[-1:])[:, 0]
+        return project(self.weight, self.signs[:-1]), bias
+
+    def _project_gradients(self) -> None:
+        if self.signs is None:
+            return
+        for parameter, signs in ((self.weight, self.signs[:-1]), (self.bias, self.signs[-1:])):
+            if parameter is not None and parameter.grad is not None:
+                columns = parameter.grad.view(len(parameter), -1)
+                columns.copy_(project(columns, signs))
 
     @torch.no_grad()
     def _direction(self, plus: Tensor, minus: Tensor) -> Tensor:
         """Row plus[n] of the weights less row minus[n], (N, H), in one pass over the memory."""
         signs = self.weight.new_tensor([1.0, -1.0]).repeat(len(plus), 1)
         pairs = torch.stack([plus, minus], dim=1)
-        return functional.embedding_bag(pairs, self.weight, mode="sum", per_sample_weights=signs)
+        return functional.embedding_bag(pairs, self._output()[0], mode="sum", per_sample_weights=signs)
 
     def _hidden_again(self, values: Tensor, masks: Sequence[Tensor]) -> Tensor:
         for layer, mask in zip(stages(self.hidden), masks, strict=True):

@@ -44,6 +44,7 @@ class ConvexEstimator(StructuredEstimator):
     tol: float = 1e-2
     max_iter: int = 200
     bias: bool = True
+    symmetric: bool | Sequence[int] = False
     class_weight: str | ArrayLike | None = None
     decoder: Decoder | None = None
 
@@ -92,8 +93,9 @@ class ConvexEstimator(StructuredEstimator):
         return self
 
     def _networks(self) -> tuple[Described, Described | None]:
-        linear = Network((), bias=self.bias)
-        return linear, linear
+        # True becomes a sequence, as the kernel's regulariser counts whole tables.
+        symmetric = (1,) * self.n_edge_features_ if self.symmetric is True else self.symmetric
+        return Network((), bias=self.bias), Network((), bias=self.bias, symmetric=symmetric)
 
     def _place(self) -> tuple[str, str]:
         return "cpu", "float64"  # the gap is a small difference of large numbers
@@ -138,6 +140,10 @@ class CuttingPlaneSVM(ConvexEstimator):
         also says when inference is too rough to prove `tol`; training then ends where it sees no more to gain.
     bias : bool, default=True
         As in `Network`.
+    symmetric : bool or sequence of int, default=False
+        Whether the tables of edges must be symmetric; or, for every edge feature, 1 if its table must be, −1 if it must
+        be antisymmetric, and 0 if it may be any. The bias is symmetric unless a feature is free. The regulariser counts
+        whole tables.
     class_weight : None, "balanced" or array of shape (L,), default=None
         What a wrong node costs by its true class.
     decoder : Decoder or None, default=None
@@ -201,6 +207,8 @@ class FrankWolfeSVM(ConvexEstimator):
         Passes over the data, as in `CuttingPlaneSVM`.
     bias : bool, default=True
         As in `Network`.
+    symmetric : bool or sequence of int, default=False
+        As in `CuttingPlaneSVM`.
     class_weight : None, "balanced" or array of shape (L,), default=None
         What a wrong node costs by its true class.
     decoder : Decoder or None, default=None

@@ -54,10 +54,11 @@ class LinearProblem:
         # Method "exact", and factors over more than two nodes, are decoded by Python, a graph at a time.
         in_kernel = options.method != "exact" and samples.order == 2
         (n_nodes, n_edges), (node_bias, edge_bias) = _layout(samples, self.parts)
+        mirror = _mirror(self.parts[1], samples)
         self.kernel = _kernels.LinearProblem(
             model.n_labels, samples.order, n_nodes, n_edges, node_bias, edge_bias,
             options.method, options.tol, options.max_iter, options.seed, check_threads(decoder.n_threads),
-            None if in_kernel else partial(_decode, decoder),
+            None if in_kernel else partial(_decode, decoder), mirror,
         )  # fmt: skip
         labels = [self._add(samples, n, class_weight) for n in range(len(samples))]
         self.y = np.concatenate(labels)
@@ -80,7 +81,7 @@ class LinearProblem:
             edge_features = _weighted(edge_features, weight, edge_bias)
         values, *pattern = stored_arrays(node_features)
         columns, row_ptr = pattern or (None, None)
-        self.kernel.add(values, columns, row_ptr, edges, edge_features, y, costs)
+        self.kernel.add(values, columns, row_ptr, edges, edge_features, y, costs[:, None])
         return y.astype(np.int32)
 
     def __len__(self) -> int:
@@ -118,6 +119,14 @@ def _layout(samples: Samples, parts: Sequence[Factor]) -> tuple[list[int], list[
     if samples.weight is None:
         return widths, biases
     return [width + bias for width, bias in zip(widths, biases, strict=True)], [False, False]
+
+
+def _mirror(factor: Factor, samples: Samples) -> NDArray[np.int8] | None:
+    """Symmetry of the tables of edges: of every feature of the kernel, and of its bias."""
+    if factor.signs is None:
+        return None
+    signs: NDArray[np.int8] = factor.signs.numpy()
+    return signs if samples.weight is None or factor.bias is None else np.append(signs, np.int8(0))  # see `_layout`
 
 
 def _weighted(features: Any, weight: float, bias: bool) -> Any:
