@@ -3,6 +3,7 @@
 import numpy as np
 import torch
 from oracles import labelings
+from scipy.optimize import minimize
 
 from neuralfactors import FactorModel, Graph, Network
 from neuralfactors.learning import Decoder
@@ -78,6 +79,28 @@ def hinge(problem, n):
 def objective(problem, C):
     """½‖w‖² + C/N Σ hinge."""
     return 0.5 * problem.w @ problem.w + C * sum(hinge(problem, n) for n in range(len(problem))) / len(problem)
+
+
+def solve_primal(blocks, C, sign=None):
+    """Weights and least objective by scipy, from ψ (K, dim) and Δ (K,) of every labelling of every sample.
+
+    Weights have the given signs, where 0 means any.
+    """
+    n_samples, dim = len(blocks), blocks[0][0].shape[1]
+    rows = [np.hstack([psi, np.outer(np.ones(len(psi)), np.eye(n_samples)[n])]) for n, (psi, _) in enumerate(blocks)]
+    rows, losses = np.concatenate(rows), np.concatenate([loss for _, loss in blocks])
+    scale = np.concatenate([np.ones(dim), np.zeros(n_samples)])
+    slope = np.concatenate([np.zeros(dim), np.full(n_samples, C / n_samples)])
+    sign = np.zeros(dim) if sign is None else sign
+    bounds = [(0 if s > 0 else None, 0 if s < 0 else None) for s in sign] + [(0, None)] * n_samples
+    start = np.concatenate([np.zeros(dim), [loss.max() for _, loss in blocks]])
+    found = minimize(
+        lambda x: 0.5 * (scale * x) @ x + slope @ x, start, jac=lambda x: scale * x + slope, bounds=bounds,
+        constraints={"type": "ineq", "fun": lambda x: rows @ x - losses, "jac": lambda _: rows},
+        method="SLSQP", options={"maxiter": 1000, "ftol": 1e-12},
+    )  # fmt: skip
+    assert found.success, found.message
+    return found.x[:dim], found.fun
 
 
 def split(problem, labels):

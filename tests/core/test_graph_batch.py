@@ -86,6 +86,14 @@ def test_a_batch_refuses_transposed_edges():
         replace(batch, edges=batch.edges.t())
 
 
+def test_costs_by_label_are_for_all_graphs_of_a_batch():
+    costs = [Graph(np.ones((n, 1)), node_weight=np.eye(2)[:n]) for n in (1, 2)]
+    assert GraphBatch.from_graphs(costs).node_weight.tolist() == [[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    for other in (Graph(np.ones((1, 1))), Graph(np.ones((1, 1)), node_weight=[1.0])):
+        with pytest.raises(ValueError, match=r"node_weight must be of shape \(V, L\) in all graphs of a batch"):
+            GraphBatch.from_graphs([*costs, other])
+
+
 def test_batch_fills_in_missing_node_weights():
     batch = GraphBatch.from_graphs([Graph(np.ones((1, 1)), node_weight=[3.0]), Graph(np.ones((2, 1)))])
     assert batch.node_weight.tolist() == [3.0, 1.0, 1.0]

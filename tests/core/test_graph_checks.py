@@ -46,7 +46,15 @@ def test_dtypes_are_kept_where_they_are_floats():
             "edge_features needs one row per edge: expected 1 rows, got 2",
         ),
         ({"edges": [[0, 1]], "edge_features": [[np.inf]]}, r"edge_features must be finite, got inf at \(0, 0\)"),
-        ({"node_weight": [1.0]}, r"node_weight needs one entry per node: expected shape \(3,\), got \(1,\)"),
+        (
+            {"node_weight": [1.0]},
+            r"node_weight needs one entry per node: expected shape \(3,\) or \(3, L\), got \(1,\)",
+        ),
+        ({"node_weight": [[1.0, 0.0]]}, r"node_weight needs one entry per node: .* got \(1, 2\)"),
+        (
+            {"node_weight": [[1.0, 1.0], [1.0, -2.0], [1.0, 1.0]]},
+            "node_weight must not be negative, got -2.0 at node 1",
+        ),
         ({"node_weight": [1.0, -1.0, 1.0]}, "node_weight must not be negative, got -1.0 at node 1"),
     ],
 )

@@ -9,6 +9,7 @@ import torch
 from neuralfactors import Graph, grid_edges, grid_graph, point_graphs
 from neuralfactors.datasets import make_boxes, make_crosses
 from neuralfactors.estimators import FrankWolfeSVM, LatentSVM, StructuralSVM
+from neuralfactors.estimators._latent import _with_costs_of_states
 
 BASE = StructuralSVM((), (), max_iter=30)
 
@@ -76,6 +77,14 @@ def test_states_of_a_label_cost_nothing_among_themselves(chains):
     latent = LatentSVM([2, 1, 1], base=StructuralSVM((), (), max_iter=1, class_weight=[1.0, 2.0, 3.0]), max_iter=1)
     costs = np.asarray(latent.fit(*chains).base_.class_weight)
     assert costs.tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 0, 2], [3, 3, 3, 0]]
+
+
+def test_costs_by_label_become_costs_by_state(chains):
+    X = [Graph(x.node_features, x.edges, node_weight=np.arange(3.0) + np.zeros((x.n_nodes, 1))) for x in chains[0]]
+    Y = [np.where(np.arange(len(y)) == 0, -1, y) for y in chains[1]]
+    latent = LatentSVM([2, 1, 1], base=FrankWolfeSVM(tol=0.1), max_iter=1)
+    costs = _with_costs_of_states(X[0], Y[0], latent.fit(X, Y).state_label_).node_weight
+    assert costs[:2].tolist() == [[0, 0, 0, 0], [0, 0, 1, 2]]
 
 
 @pytest.mark.parametrize(

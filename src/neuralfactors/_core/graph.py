@@ -49,8 +49,10 @@ class Graph(Counted):
         The nodes of every interaction. None: no edges. For PyTorch Geometric's `edge_index` (2, E) pass its transpose.
     edge_features : array of shape (E, K), default=None
         What is known of every interaction. None: K is 0, and a factor on the edges is then a table of its own biases.
-    node_weight : array of shape (V,), default=None
-        What a wrong node costs, for instance the area of its region; None: 1 for every node.
+    node_weight : array of shape (V,) or (V, L), default=None
+        What a wrong node costs, for instance the area of its region; None: 1 for every node. (V, L): what every label
+        costs there, for learners with a margin; what counts is how much more than the true one. `score` then counts all
+        nodes alike, and a cross-entropy weighs a node by its highest cost.
     order : int, default=2
         Number of nodes that meet in an interaction, Q.
 
@@ -69,7 +71,7 @@ class Graph(Counted):
     node_features: Any  # (V, D), an array or a csr_array
     edges: NDArray[np.int64]  # (E, Q)
     edge_features: NDArray[np.floating[Any]]  # (E, K)
-    node_weight: NDArray[np.floating[Any]] | None  # (V,)
+    node_weight: NDArray[np.floating[Any]] | None  # (V,) or (V, L)
 
     def __init__(
         self,
@@ -104,7 +106,7 @@ class Graph(Counted):
             int64, node numbers from 0 to V - 1.
         edge_features : ndarray of shape (E, K)
             Of the same kind as `node_features`.
-        node_weight : ndarray of shape (V,) or None
+        node_weight : ndarray of shape (V,) or (V, L), or None
             Not negative.
 
         Returns

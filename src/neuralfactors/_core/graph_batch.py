@@ -37,7 +37,7 @@ class GraphBatch(Counted):
         int64, on the CPU: graph g owns the nodes node_ptr[g] to node_ptr[g + 1] - 1.
     edge_ptr : Tensor of shape (G + 1,)
         The same for interactions.
-    node_weight : Tensor of shape (V,), default=None
+    node_weight : Tensor of shape (V,) or (V, L), default=None
         What a wrong node costs; None: 1.
     y : Tensor of shape (V,), default=None
         int64 labels, −1 for void.
@@ -57,7 +57,7 @@ class GraphBatch(Counted):
     edge_features: Tensor  # (E, K)
     node_ptr: Tensor  # (G + 1,) int64, on the CPU: graph g owns the nodes node_ptr[g]:node_ptr[g + 1]
     edge_ptr: Tensor  # (G + 1,) int64, on the CPU
-    node_weight: Tensor | None = None  # (V,)
+    node_weight: Tensor | None = None  # (V,) or (V, L)
     y: Tensor | None = None  # (V,) int64, −1 where there is no label
 
     def __post_init__(self) -> None:
@@ -100,17 +100,14 @@ class GraphBatch(Counted):
         shifted = [g.edges + start for g, start in zip(graphs, node_ptr[:-1], strict=True) if g.n_edges]
         edges = np.concatenate(shifted) if joined else np.zeros((0, order), dtype=np.int64)
         features = [g.edge_features for g in joined] or [np.zeros((0, n_edge_features), dtype=np.float32)]
-        weight = None
-        if any(graph.node_weight is not None for graph in graphs):
-            rows = [np.ones(g.n_nodes) if g.node_weight is None else g.node_weight for g in graphs]
-            weight = torch.from_numpy(np.concatenate(rows)).to(dtype)
+        weight = _weights(graphs)
         return cls(
             _stack([graph.node_features for graph in graphs], dtype),
             torch.from_numpy(edges),
             _stack(features, dtype),
             torch.from_numpy(node_ptr),
             torch.from_numpy(edge_ptr),
-            weight,
+            None if weight is None else torch.from_numpy(weight).to(dtype),
             None if y is None else _labels(graphs, list(y)),
         )
 
@@ -211,6 +208,15 @@ def _labels(graphs: list[Graph], y: list[ArrayLike]) -> Tensor:
         raise ValueError(f"y needs the labels of every graph: expected {len(graphs)}, got {len(y)}")
     rows = [check_labels(labels, g.n_nodes, f"y[{n}]") for n, (g, labels) in enumerate(zip(graphs, y, strict=True))]
     return torch.from_numpy(np.concatenate(rows))
+
+
+def _weights(graphs: list[Graph]) -> NDArray[Any] | None:
+    if all(graph.node_weight is None for graph in graphs):
+        return None
+    rows = [np.ones(g.n_nodes) if g.node_weight is None else g.node_weight for g in graphs]
+    if len({weight.shape[1:] for weight in rows}) > 1:
+        raise ValueError("node_weight must be of shape (V, L) in all graphs of a batch, for the same L, or in none")
+    return np.concatenate(rows)
 
 
 def _pointers(sizes: list[int]) -> NDArray[np.int64]:

@@ -99,12 +99,16 @@ def _advice(shape: tuple[int, ...], order: int) -> str:
 
 
 def check_node_weight(values: ArrayLike, n_nodes: int) -> NDArray[np.floating[Any]]:
-    """Weights (V,) as floats, refused unless they are finite and not negative."""
-    weight = check_features(values, "node_weight", ndim=1)
-    if weight.shape != (n_nodes,):
-        raise ValueError(f"node_weight needs one entry per node: expected shape ({n_nodes},), got {weight.shape}")
+    """Weights (V,) or (V, L) as floats, refused unless they are finite and not negative."""
+    array = as_numpy(values, "node_weight")
+    weight = check_features(array, "node_weight", ndim=2 if array.ndim == 2 else 1)
+    if len(weight) != n_nodes:
+        raise ValueError(
+            f"node_weight needs one entry per node: expected shape ({n_nodes},) or ({n_nodes}, L), got {weight.shape}"
+        )
     if weight.size and weight.min() < 0:
-        raise ValueError(f"node_weight must not be negative, got {weight.min()} at node {weight.argmin()}")
+        at = np.unravel_index(weight.argmin(), weight.shape)[0]
+        raise ValueError(f"node_weight must not be negative, got {weight.min()} at node {at}")
     return weight
 
 

@@ -50,7 +50,7 @@ class LabelledPredictor(Composed):
         return np.arange(self.n_labels_) if self.label_values_ is None else self.label_values_
 
     def score(self, X: Sequence[Graph], Y: Sequence[ArrayLike], sample_weight: ArrayLike | None = None) -> float:
-        """Share of the labelled nodes that are predicted right, by their weight where graphs have `node_weight`.
+        """Share of the labelled nodes that are predicted right, by their weight where graphs have a `node_weight` (V,).
 
         Parameters
         ----------
@@ -77,7 +77,8 @@ class LabelledPredictor(Composed):
         labels, right, total = [], 0.0, 0.0
         for n, y_pred in enumerate(self._predict(X)):
             y, own = check_labels(Y[n], X[n].n_nodes, f"Y[{n}]"), X[n].node_weight
-            counted = (y >= 0) * (1.0 if own is None else own) * (1.0 if weight is None else weight[n])
+            alike = own is None or own.ndim == 2  # which are costs of labels, not weights of nodes
+            counted = (y >= 0) * (1.0 if alike else own) * (1.0 if weight is None else weight[n])
             right += float((counted * (y_pred == y)).sum())
             total += float(counted.sum())
             labels.append(y)

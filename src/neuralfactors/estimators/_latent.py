@@ -17,7 +17,6 @@ from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.graph import Graph
 from neuralfactors._core.potentials import Potentials
 from neuralfactors.estimators._labels import LabelledPredictor, Predictions
-from neuralfactors.estimators._linear_svms import ConvexEstimator
 from neuralfactors.estimators._parts import Parts, or_default
 from neuralfactors.estimators._prediction import Predictor
 from neuralfactors.estimators._start_states import start_states
@@ -42,8 +41,7 @@ class LatentSVM(LabelledPredictor):
     n_states : int or sequence of int, default=2
         States of every label, or one number for each label. 1: no hidden states; nodes labelled −1 remain hidden.
     base : StructuralSVM, FrankWolfeSVM, CuttingPlaneSVM or None, default=None
-        What learns, with all its options, such as `base__C`. For the linear learners, which know one cost per label,
-        another state of the right label is as wrong as any. None: `StructuralSVM((), ())`.
+        What learns, with all its options, such as `base__C`. None: `StructuralSVM((), ())`.
     learner : "alternate" or "subgradient", default="alternate"
         "alternate" fits `base` anew between two completions; "subgradient" does one epoch of it.
     max_iter : int or None, default=None
@@ -101,7 +99,7 @@ class LatentSVM(LabelledPredictor):
         samples = Samples.check(X, Y, drop_void=False, sample_weight=sample_weight)
         self.n_labels_, self.label_values_ = samples.n_labels, samples.classes
         self.state_label_ = _state_labels(self.n_states, samples.n_labels)
-        seen = [_without_cost_where_hidden(samples.X[n], y) for n, y in enumerate(samples.Y)]
+        seen = [_with_costs_of_states(samples.X[n], y, self.state_label_) for n, y in enumerate(samples.Y)]
         states = start_states(samples, self.state_label_, seed_of(self.random_state))
         self.base_ = clone(self.part("base")).set_params(n_labels=len(self.state_label_), **self._costs(samples))
         for self.n_iter_ in range(1, rounds + 1):
@@ -197,14 +195,12 @@ class LatentSVM(LabelledPredictor):
         return given.with_unary(given.unary.masked_fill(~allowed, -torch.inf))
 
     def _costs(self, samples: Samples) -> dict[str, Any]:
-        """The base's own weight of classes, for states: those of one label are equally right, if it can say so."""
+        """The base's own weight of classes, for states: those of one label are equally right."""
         known = self.part("base").get_params(deep=False)
         if "class_weight" not in known or len(self.state_label_) == samples.n_labels:
             return {}
         weight = samples.class_weight(known["class_weight"])
         weight = np.ones(samples.n_labels) if weight is None else weight
-        if isinstance(self.part("base"), ConvexEstimator):
-            return {"class_weight": weight[self.state_label_]}
         square = weight if weight.ndim == 2 else weight[:, None] * (1 - np.eye(samples.n_labels))
         return {"class_weight": square[np.ix_(self.state_label_, self.state_label_)]}
 
@@ -216,8 +212,11 @@ def _state_labels(n_states: int | Sequence[int], n_labels: int) -> Labels:
     return np.repeat(np.arange(n_labels), counts)
 
 
-def _without_cost_where_hidden(graph: Graph, y: Labels) -> Graph:
-    if (y >= 0).all():
-        return graph
+def _with_costs_of_states(graph: Graph, y: Labels, state_label: Labels) -> Graph:
+    """The graph with costs by state where it has costs by label, and none at all where nodes are hidden."""
     weight = np.ones(len(y)) if graph.node_weight is None else graph.node_weight
-    return Graph.unchecked(graph.node_features, graph.edges, graph.edge_features, np.where(y >= 0, weight, 0.0))
+    if (y >= 0).all() and weight.ndim == 1:
+        return graph
+    weight = weight if weight.ndim == 1 else weight[:, state_label]
+    seen = (y >= 0).reshape(-1, *[1] * (weight.ndim - 1))
+    return Graph.unchecked(graph.node_features, graph.edges, graph.edge_features, np.where(seen, weight, 0.0))

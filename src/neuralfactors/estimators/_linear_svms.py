@@ -30,7 +30,6 @@ from neuralfactors.learning._losses import (
     check_count,
     check_option,
     check_positive,
-    refuse_cost_matrix,
 )
 from neuralfactors.learning._training_graphs import Samples, warn_of_dropped_edges
 
@@ -79,7 +78,6 @@ class ConvexEstimator(StructuredEstimator):
         self._take_sizes(samples)
         self.C_ = auto_C(samples) if self.C == AUTO else float(self.C)
         class_weight = samples.class_weight(self.class_weight)
-        refuse_cost_matrix(class_weight, "StructuralSVM((), ()) takes one")
         check_class_weight(class_weight)
         self.model_ = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
         callbacks = list(self.callbacks or ()) + ([ProgressBar(self.max_iter)] if self.verbose else [])
@@ -144,8 +142,8 @@ class CuttingPlaneSVM(ConvexEstimator):
         Whether the tables of edges must be symmetric; or, for every edge feature, 1 if its table must be, −1 if it must
         be antisymmetric, and 0 if it may be any. The bias is symmetric unless a feature is free. The regulariser counts
         whole tables.
-    class_weight : None, "balanced" or array of shape (L,), default=None
-        What a wrong node costs by its true class.
+    class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
+        What a wrong node costs by its true class, or by its true class (row) and the predicted one (column).
     decoder : Decoder or None, default=None
         How to do inference. None: `Decoder()`.
     slack : "n" or "1", default="n"
@@ -209,8 +207,8 @@ class FrankWolfeSVM(ConvexEstimator):
         As in `Network`.
     symmetric : bool or sequence of int, default=False
         As in `CuttingPlaneSVM`.
-    class_weight : None, "balanced" or array of shape (L,), default=None
-        What a wrong node costs by its true class.
+    class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
+        What a wrong node costs by its true class, or by its true class (row) and the predicted one (column).
     decoder : Decoder or None, default=None
         How to do inference. None: `Decoder()`.
     check_every : int, default=5

@@ -67,8 +67,7 @@ class LinearProblem:
 
     def _add(self, samples: Samples, n: int, class_weight: NDArray[np.float64] | None) -> NDArray[np.int32]:
         graph, y = samples.labelled(n)
-        costs = np.ones(len(y)) if class_weight is None else class_weight[y]
-        costs = costs if graph.node_weight is None else costs * graph.node_weight
+        costs = _costs(y, class_weight, graph.node_weight)
         edges, edge_features = graph.edges, graph.edge_features
         if not graph.n_edges:  # such a graph agrees with any width and order, which the kernel does not
             edges = np.zeros((0, samples.order), np.int64)
@@ -81,7 +80,7 @@ class LinearProblem:
             edge_features = _weighted(edge_features, weight, edge_bias)
         values, *pattern = stored_arrays(node_features)
         columns, row_ptr = pattern or (None, None)
-        self.kernel.add(values, columns, row_ptr, edges, edge_features, y, costs[:, None])
+        self.kernel.add(values, columns, row_ptr, edges, edge_features, y, costs)
         return y.astype(np.int32)
 
     def __len__(self) -> int:
@@ -135,6 +134,17 @@ def _weighted(features: Any, weight: float, bias: bool) -> Any:
         ones = np.ones((features.shape[0], 1), features.dtype)
         features = hstack([features, ones], format="csr") if is_sparse(features) else np.hstack([features, ones])
     return features * features.dtype.type(weight)
+
+
+def _costs(
+    y: NDArray[np.int64], class_weight: NDArray[np.float64] | None, node_weight: NDArray[Any] | None
+) -> NDArray[np.float64]:
+    """What a wrong label costs at every node, (V, 1), or how much more every label costs than the true one, (V, L)."""
+    costs = np.ones((len(y), 1))
+    for weight in (None if class_weight is None else class_weight[y], node_weight):
+        if weight is not None:
+            costs = costs * (weight if weight.ndim == 2 else weight[:, None])
+    return costs if costs.shape[1] == 1 else costs - costs[np.arange(len(y)), y][:, None]
 
 
 def _decode(

@@ -83,7 +83,7 @@ class Samples:
         n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))
         given = [Y[n] for n in range(len(Y))]
         Y, classes = encode_labels(given, classes, fitted=known > 0, unseen=unseen)
-        labels = [check_labels(Y[n], X[n].n_nodes, f"Y[{n}]") for n in range(len(X))]
+        labels, widths = _read_labels(X, Y)
         highest = max((int(y.max()) for y in labels if y.size), default=-1)
         if highest < 0:
             raise ValueError("Y must label at least one node, but all nodes are void (-1)")
@@ -96,7 +96,8 @@ class Samples:
                 stacklevel=3,
             )
         if n_labels is None:
-            n_labels = highest + 1
+            n_labels = max({highest + 1, *widths})
+        _check_widths(widths, n_labels)
         if highest >= n_labels:
             raise ValueError(f"Y must contain labels below n_labels={n_labels}, got {highest}")
         weight = check_sample_weight(sample_weight, len(X))
@@ -211,6 +212,23 @@ def check_sequence(name: str, value: Any) -> Sequence[Any]:
     if isinstance(value, Sequence) or not hasattr(value, "__iter__"):
         return value  # type: ignore[no-any-return]
     return list(value.to_numpy() if hasattr(value, "to_numpy") else value)  # a DataFrame iterates over column names
+
+
+def _check_widths(widths: set[int], n_labels: int) -> None:
+    wrong = sorted(widths - {n_labels})
+    if wrong:
+        raise ValueError(f"a node_weight of shape (V, L) needs L={n_labels}, the number of labels, got L={wrong[0]}")
+
+
+def _read_labels(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> tuple[list[NDArray[np.int64]], set[int]]:
+    """Labels of every graph, and the numbers of labels that its costs are for, where they differ by label."""
+    labels, widths = [], set()
+    for n in range(len(X)):
+        graph = X[n]
+        labels.append(check_labels(Y[n], graph.n_nodes, f"Y[{n}]"))
+        if graph.node_weight is not None and graph.node_weight.ndim == 2:
+            widths.add(graph.node_weight.shape[1])
+    return labels, widths
 
 
 def check_pairs(X: Any, Y: Any) -> tuple[Sequence[Any], Sequence[Any]]:
