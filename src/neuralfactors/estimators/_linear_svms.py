@@ -44,6 +44,7 @@ class ConvexEstimator(StructuredEstimator):
     max_iter: int = 200
     bias: bool = True
     symmetric: bool | Sequence[int] = False
+    interaction_sign: ArrayLike | None = None
     class_weight: str | ArrayLike | None = None
     decoder: Decoder | None = None
 
@@ -82,7 +83,8 @@ class ConvexEstimator(StructuredEstimator):
         self.model_ = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
         callbacks = list(self.callbacks or ()) + ([ProgressBar(self.max_iter)] if self.verbose else [])
         try:
-            run = self._run(LinearProblem(samples, self.model_, self._decoder(), class_weight), callbacks)
+            problem = LinearProblem(samples, self.model_, self._decoder(), class_weight, self.interaction_sign)
+            run = self._run(problem, callbacks)
         finally:
             close(callbacks)
         self.history_, self.objective_, self.converged_ = run.history, run.best, run.converged
@@ -142,6 +144,10 @@ class CuttingPlaneSVM(ConvexEstimator):
         Whether the tables of edges must be symmetric; or, for every edge feature, 1 if its table must be, −1 if it must
         be antisymmetric, and 0 if it may be any. The bias is symmetric unless a feature is free. The regulariser counts
         whole tables.
+    interaction_sign : array of shape (L, L) or (T, L, L), default=None
+        Signs that the weights of edges must have: 1 for weights ≥ 0, −1 for weights ≤ 0, 0 for any. (L, L) holds for
+        the tables of all edge features and the bias; (T, L, L) has one for each of them, the bias last. With
+        ``2 * np.eye(L) - 1`` and no negative features, equal labels attract, and binary labels are submodular.
     class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
         What a wrong node costs by its true class, or by its true class (row) and the predicted one (column).
     decoder : Decoder or None, default=None
@@ -206,6 +212,8 @@ class FrankWolfeSVM(ConvexEstimator):
     bias : bool, default=True
         As in `Network`.
     symmetric : bool or sequence of int, default=False
+        As in `CuttingPlaneSVM`.
+    interaction_sign : array of shape (L, L) or (T, L, L), default=None
         As in `CuttingPlaneSVM`.
     class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
         What a wrong node costs by its true class, or by its true class (row) and the predicted one (column).

@@ -12,6 +12,7 @@ from neuralfactors.inference import _kernels
 from neuralfactors.learning._convex_run import ConvexRun
 from neuralfactors.learning._history import Callback
 from neuralfactors.learning._linear_passes import LinearProblem
+from neuralfactors.learning._signs import Signs, project
 from neuralfactors.learning._simplex import maximise_on_simplex
 
 
@@ -75,20 +76,26 @@ def _reoptimise(
 
 @dataclass
 class OneSlackSet:
-    """Constraints ⟨w, ψ̄_k⟩ ≥ ℓ̄_k − ξ, each a mean over all samples, and their weights, which sum to at most C."""
+    """Constraints ⟨w, ψ̄_k⟩ ≥ ℓ̄_k − ξ, each a mean over all samples, and their weights, which sum to at most C.
+
+    Where weights must have certain signs, w is the projection of v = Σ α_k ψ̄_k, and what that changes, w − v, acts on
+    the constraints like a constant; `cpp/linear/signs.hpp` says why. The weights are then optimised in turns with it.
+    """
 
     psi: NDArray[np.float64]  # (K, dim); row 0 is zero and takes the weight that no constraint needs
     loss: NDArray[np.float64]  # (K,)
     alpha: NDArray[np.float64]  # (K,)
     gram: NDArray[np.float64]  # (K, K)
     idle: NDArray[np.int64]  # (K,) iterations since it carried weight
+    signs: Signs | None = None  # (dim,)
 
     MAX_IDLE = 30
+    MAX_TURNS = 100
 
     @classmethod
-    def empty(cls, dim: int, C: float) -> OneSlackSet:
+    def empty(cls, dim: int, C: float, signs: Signs | None = None) -> OneSlackSet:
         """No constraint yet."""
-        return cls(np.zeros((1, dim)), np.zeros(1), np.array([C]), np.zeros((1, 1)), np.zeros(1, np.int64))
+        return cls(np.zeros((1, dim)), np.zeros(1), np.array([C]), np.zeros((1, 1)), np.zeros(1, np.int64), signs)
 
     def add(self, psi: NDArray[np.float64], loss: float) -> None:
         """Add a constraint and optimise all weights."""
@@ -96,27 +103,38 @@ class OneSlackSet:
         self.gram = np.block([[self.gram, products[:, None]], [products[None], np.array([[psi @ psi]])]])
         self.psi, self.loss = np.vstack([self.psi, psi]), np.append(self.loss, loss)
         self.alpha, self.idle = np.append(self.alpha, 0.0), np.append(self.idle, 0)
-        self.alpha = maximise_on_simplex(self.gram, self.loss, self.alpha)
+        self._optimise()
         self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
         keep = self.idle < self.MAX_IDLE
         keep[0] = True
         self.psi, self.loss, self.alpha, self.idle = self.psi[keep], self.loss[keep], self.alpha[keep], self.idle[keep]
         self.gram = self.gram[np.ix_(keep, keep)]
 
+    def _optimise(self) -> None:
+        if self.signs is None:
+            self.alpha = maximise_on_simplex(self.gram, self.loss, self.alpha)
+            return
+        for _ in range(self.MAX_TURNS):
+            before, changed = self.dual, self.weights - self.alpha @ self.psi
+            self.alpha = maximise_on_simplex(self.gram, self.loss - self.psi @ changed, self.alpha)
+            if self.dual - before <= 1e-6 * abs(before):
+                break
+
     @property
     def weights(self) -> NDArray[np.float64]:
-        """W = Σ α_k ψ̄_k."""
-        return self.alpha @ self.psi
+        """W = Σ α_k ψ̄_k, with the signs that it must have."""
+        return project(self.alpha @ self.psi, self.signs)
 
     @property
     def dual(self) -> float:
         """Value of the dual at α."""
-        return float(self.alpha @ self.loss - 0.5 * self.alpha @ self.gram @ self.alpha)
+        w = self.weights
+        return float(self.alpha @ self.loss - 0.5 * w @ w)
 
     @property
     def slack(self) -> float:
         """ξ: what the constraints in the set are violated by under their own weights."""
-        return float((self.loss - self.gram @ self.alpha).max())
+        return float((self.loss - self.psi @ self.weights).max())
 
 
 def one_slack(
@@ -149,7 +167,7 @@ def one_slack(
     ConvexRun
         The best weights are in the model of `problem`.
     """
-    run, constraints = ConvexRun(C, tol), OneSlackSet.empty(len(problem.w), C)
+    run, constraints = ConvexRun(C, tol), OneSlackSet.empty(len(problem.w), C, problem.signs)
     cache = _kernels.InferenceCache(problem.kernel, cache_size) if cache_size else None
     last_cut, cached = np.inf, np.empty(len(problem.y), np.int32)
     while len(run.history) < max_iter:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import hstack
 
 from neuralfactors._core.factor_model import FactorModel
@@ -23,6 +23,7 @@ from neuralfactors.inference import _kernels
 from neuralfactors.inference._result import STATUSES
 from neuralfactors.inference._validate import check_options, check_threads
 from neuralfactors.learning._decode import Decoder, make_problem
+from neuralfactors.learning._signs import Signs, check_signs
 from neuralfactors.learning._training_graphs import Samples
 
 OPTIMAL, WITHIN_TOL, APPROXIMATE = (STATUSES.index(name) for name in ("optimal", "within_tol", "approximate"))
@@ -47,7 +48,12 @@ class LinearProblem:
     """
 
     def __init__(
-        self, samples: Samples, model: FactorModel, decoder: Decoder, class_weight: NDArray[np.float64] | None = None
+        self,
+        samples: Samples,
+        model: FactorModel,
+        decoder: Decoder,
+        class_weight: NDArray[np.float64] | None = None,
+        interaction_sign: ArrayLike | None = None,
     ) -> None:
         self.parts = [part for part in (model.unary, model.interaction) if isinstance(part, Factor)]
         options = check_options(decoder.method, decoder.tol, decoder.random_state, decoder.max_iter)
@@ -55,15 +61,22 @@ class LinearProblem:
         in_kernel = options.method != "exact" and samples.order == 2
         (n_nodes, n_edges), (node_bias, edge_bias) = _layout(samples, self.parts)
         mirror = _mirror(self.parts[1], samples)
+        self.signs = None if interaction_sign is None else self._signs_of_weights(samples, interaction_sign)
         self.kernel = _kernels.LinearProblem(
             model.n_labels, samples.order, n_nodes, n_edges, node_bias, edge_bias,
             options.method, options.tol, options.max_iter, options.seed, check_threads(decoder.n_threads),
-            None if in_kernel else partial(_decode, decoder), mirror,
+            None if in_kernel else partial(_decode, decoder), mirror, self.signs,
         )  # fmt: skip
         labels = [self._add(samples, n, class_weight) for n in range(len(samples))]
         self.y = np.concatenate(labels)
         self.n_samples = len(samples)
         self.w = self.kernel.w
+
+    def _signs_of_weights(self, samples: Samples, given: ArrayLike) -> Signs:
+        nodes, edges = self.parts
+        tables = check_signs(given, edges, samples.n_labels, samples.order)
+        free = sum(parameter.numel() for parameter in nodes.parameters())
+        return np.concatenate([np.zeros(free, np.int8), tables.ravel()])
 
     def _add(self, samples: Samples, n: int, class_weight: NDArray[np.float64] | None) -> NDArray[np.int32]:
         graph, y = samples.labelled(n)

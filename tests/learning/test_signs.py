@@ -1,0 +1,101 @@
+"""Weights of given signs: the checks, and learners against a primal solver that has every constraint."""
+
+import numpy as np
+import pytest
+from linear_problems import N_LABELS, every_labelling, linear_problem, loss, psi, solve_primal
+from sklearn.base import clone
+
+from neuralfactors import Graph, Network
+from neuralfactors.datasets import make_chains, make_grids
+from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, load
+from neuralfactors.learning._signs import check_signs, project
+
+ATTRACT = 2 * np.eye(N_LABELS, dtype=int) - 1
+LEARNERS = {
+    "n-slack": CuttingPlaneSVM(3.0),
+    "1-slack": CuttingPlaneSVM(3.0, slack="1"),
+    "frank-wolfe": FrankWolfeSVM(3.0),
+}
+
+
+def optimum(seed, sign, bias=True):
+    """Weights, least objective and the samples of a small problem, by scipy."""
+    problem = linear_problem(seed, bias=bias)
+    blocks = []
+    for n in range(len(problem)):
+        Z = every_labelling(problem, n)
+        blocks.append((np.array([psi(problem, n, z) for z in Z]), np.array([loss(problem, n, z) for z in Z])))
+    n_tables = 2 + bias
+    tables = np.broadcast_to(sign, (n_tables, N_LABELS, N_LABELS)).ravel()
+    free = np.zeros(len(problem.w) - len(tables))
+    return *solve_primal(blocks, 3.0, np.concatenate([free, tables])), problem.samples
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("bias", [True, False])
+def test_learners_reach_the_optimum_of_scipy(name, seed, bias):
+    w, least, samples = optimum(seed, ATTRACT, bias)
+    learner = clone(LEARNERS[name]).set_params(
+        interaction_sign=ATTRACT, bias=bias, tol=1e-5, max_iter=3000, n_labels=N_LABELS, decoder=Decoder("exhaustive")
+    )
+    learner.fit(samples.X, samples.Y)
+    assert learner.objective_ == pytest.approx(least, rel=3e-5)
+    found = learner.model_.interaction.weight.numpy()
+    assert (found * ATTRACT.reshape(-1, 1) >= 0).all()
+    at = 2 * N_LABELS + bias * N_LABELS
+    np.testing.assert_allclose(found.T.ravel(), w[at : at + 18], atol=2e-2)
+    assert min(record["duality_gap"] for record in learner.history_) >= -1e-9
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_attraction_makes_binary_tables_submodular(name):
+    """Although the labels of a checkerboard avoid their neighbours."""
+    X = [Graph(x.node_features, x.edges) for x in make_grids(6, 4)[0]]
+    Y = [np.indices((4, 4)).sum(0).ravel() % 2 for _ in X]
+    attraction = []
+    for sign in (None, 2 * np.eye(2) - 1):
+        learner = clone(LEARNERS[name]).set_params(interaction_sign=sign, tol=1e-3, max_iter=500).fit(X, Y)
+        (first, there), (back, second) = learner.model_.interaction.bias.view(2, 2).tolist()
+        attraction.append(first + second - there - back)
+    assert attraction[0] < 0 <= attraction[1]
+
+
+def test_signs_and_symmetry_go_together():
+    _, least, samples = optimum(0, np.array([ATTRACT, np.zeros((3, 3)), ATTRACT]))
+    options = {"tol": 1e-5, "max_iter": 1000, "n_labels": N_LABELS}
+    signs = [ATTRACT, np.zeros((3, 3)), ATTRACT]
+    plain = CuttingPlaneSVM(3.0, interaction_sign=signs, **options).fit(samples.X, samples.Y)
+    assert plain.objective_ == pytest.approx(least, rel=3e-5)
+    tied = CuttingPlaneSVM(3.0, interaction_sign=signs, symmetric=[1, -1], **options).fit(samples.X, samples.Y)
+    assert tied.objective_ > least
+    tables = tied.model_.interaction.weight.view(3, 3, 2).numpy()
+    assert (tables[..., 0] * ATTRACT >= 0).all()
+    np.testing.assert_allclose(tables[..., 0], tables[..., 0].T, atol=1e-12)
+    np.testing.assert_allclose(tables[..., 1], -tables[..., 1].T, atol=1e-12)
+
+
+def test_signs_are_saved(tmp_path):
+    FrankWolfeSVM(1.0, interaction_sign=ATTRACT).fit(*make_chains(6, 4, 3)).save(tmp_path)
+    assert np.array_equal(load(tmp_path).interaction_sign, ATTRACT)
+
+
+def test_projection_sets_wrong_signs_to_zero():
+    weights = np.array([1.0, -1.0, 2.0, -2.0, 3.0])
+    assert project(weights, np.array([1, 1, -1, -1, 0])).tolist() == [1.0, 0.0, 0.0, -2.0, 3.0]
+    assert project(weights, None) is weights
+
+
+@pytest.mark.parametrize(
+    ("signs", "symmetric", "message"),
+    [
+        (np.ones((2, 2)), False, r"interaction_sign must hold 1, -1 or 0 in the shape \(3, 3\) or \(3, 3, 3\)"),
+        (2 * np.ones((3, 3)), False, "interaction_sign must hold 1, -1 or 0"),
+        (np.triu(np.ones((3, 3))), [1, 1], "interaction_sign must be symmetric where tables are"),
+        (np.ones((3, 3)), [-1, 0], "interaction_sign must be antisymmetric where tables are"),
+    ],
+)
+def test_wrong_signs_are_refused(signs, symmetric, message):
+    factor = Network(symmetric=symmetric).build(2, 3, order=2)
+    with pytest.raises(ValueError, match=message):
+        check_signs(signs, factor, 3, 2)
