@@ -235,6 +235,35 @@ void bind_problem(nb::module_& m) {
           "Add the mean over the graphs of psi(z) to `vector`; returns the mean loss.");
 }
 
+using Owned = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using OwnedLabels = nb::ndarray<nb::numpy, linear::Label, nb::ndim<2>>;
+
+nb::typed<nb::tuple, OwnedLabels, Owned> block(const WorkingSets& sets, std::size_t n) {
+  require(n < sets.problem().samples.size(), "n is out of range");
+  linear::Block found = sets.block(n);
+  const std::size_t count = found.alpha.size() - 1;
+  OwnedLabels labels(found.labellings.data(), {count, sets.problem().samples[n].n_nodes});
+  Owned alpha(found.alpha.data() + 1, {count});
+  return nb::make_tuple(nb::cast(labels, nb::rv_policy::copy), nb::cast(alpha, nb::rv_policy::copy));
+}
+
+void restore(WorkingSets& sets, std::size_t n, const Array<const linear::Label, 2>& labels,
+             const Array<const double, 1>& alpha) {
+  const LinearProblem& problem = sets.problem();
+  require(n < problem.samples.size() && sets.block(n).alpha.size() == 1, "n is out of range, or has constraints");
+  require(labels.shape(0) == alpha.shape(0) && labels.shape(1) == problem.samples[n].n_nodes,
+          "labellings needs a row per weight and a column per node");
+  for (std::size_t k = 0; k < labels.size(); ++k)
+    require(labels.data()[k] < problem.layout.n_labels, "labellings is out of range");
+  double total = 0;
+  for (std::size_t k = 0; k < alpha.shape(0); ++k) {
+    require(alpha(k) >= 0, "alpha must not be negative");
+    total += alpha(k);
+  }
+  require(total <= sets.block(n).alpha[0] * (1 + 1e-9), "alpha must sum to at most C/N");
+  sets.restore(n, labels.data(), alpha.data(), alpha.shape(0));
+}
+
 void bind_working_sets(nb::module_& m) {
   nb::class_<WorkingSets>(m, "WorkingSets", "The dual of an N-slack structural SVM.")
       .def(
@@ -272,6 +301,9 @@ void bind_working_sets(nb::module_& m) {
           },
           nb::arg("order").noconvert(), nb::arg("gaps").noconvert(),
           "Optimise the weights of the graphs of `order` in turn, and tell what the dual was short of before.")
+      .def("block", &block, nb::arg("n"), "Labellings (K, V) of graph n and their weights, without the true one.")
+      .def("restore", &restore, nb::arg("n"), nb::arg("labellings").noconvert(), nb::arg("alpha").noconvert(),
+           "Give labellings of a graph that has none yet their weights; those sum to at most C/N.")
       .def("prune", [](WorkingSets& sets) {
         for (std::size_t n = 0; n < sets.problem().samples.size(); ++n) sets.prune(n);
       });

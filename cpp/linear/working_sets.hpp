@@ -72,6 +72,22 @@ class WorkingSets {
     return size;
   }
 
+  const Block& block(std::size_t n) const { return blocks_[n]; }
+
+  // Gives `count` labellings (count, V) of sample n, which has none yet, their weights; the true one keeps the rest.
+  template <class L>
+  void restore(std::size_t n, const L* labellings, const double* alpha, std::size_t count) {
+    std::vector<double> weight(1, 0.0);
+    for (std::size_t k = 0; k < count; ++k) {
+      const std::size_t at = position(n, labellings + k * problem_.samples[n].n_nodes);
+      weight.resize(std::max(weight.size(), at + 1), 0.0);
+      if (at > 0) weight[at] += alpha[k];
+    }
+    change_ = weight;
+    change_[0] = -std::accumulate(weight.begin(), weight.end(), 0.0);
+    move(n);
+  }
+
   // Finds the most violated constraint of sample n, then gives all that were found for it their best weights.
   void corrective_step(std::size_t n, Interrupt& interrupt) {
     const Worker& found = problem_.decode(n, interrupt);

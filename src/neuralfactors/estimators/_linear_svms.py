@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
 
 import torch
 from numpy.typing import ArrayLike
@@ -32,6 +32,9 @@ from neuralfactors.learning._losses import (
     check_positive,
 )
 from neuralfactors.learning._training_graphs import Samples, warn_of_dropped_edges
+from neuralfactors.learning._warm_start import KeptBlocks, KeptLabellings
+
+Kept = TypeVar("Kept", KeptBlocks, KeptLabellings)
 
 
 @dataclass(eq=False, repr=False)
@@ -45,6 +48,7 @@ class ConvexEstimator(StructuredEstimator):
     bias: bool = True
     symmetric: bool | Sequence[int] = False
     interaction_sign: ArrayLike | None = None
+    warm_start: bool = False
     class_weight: str | ArrayLike | None = None
     decoder: Decoder | None = None
 
@@ -113,6 +117,15 @@ class ConvexEstimator(StructuredEstimator):
             f"more than {share}: raise max_iter or tol"
         )
 
+    def _kept(self, kind: type[Kept]) -> Kept | None:
+        """Where the constraints of the last fit are, and those of this one go; None without a warm start."""
+        last = self.__dict__.pop("_constraints", None)
+        if not self.warm_start:
+            return None
+        kept: Kept = last if isinstance(last, kind) else kind()
+        self._constraints: KeptBlocks | KeptLabellings = kept
+        return kept
+
     def _run(self, problem: LinearProblem, callbacks: Sequence[Callback]) -> ConvexRun:
         raise NotImplementedError
 
@@ -148,6 +161,10 @@ class CuttingPlaneSVM(ConvexEstimator):
         Signs that the weights of edges must have: 1 for weights ≥ 0, −1 for weights ≤ 0, 0 for any. (L, L) holds for
         the tables of all edge features and the bias; (T, L, L) has one for each of them, the bias last. With
         ``2 * np.eye(L) - 1`` and no negative features, equal labels attract, and binary labels are submodular.
+    warm_start : bool, default=False
+        Whether `fit` begins with the constraints that the last one found, and their weights. Parameters such as `C` and
+        data may differ: what the constraints are worth is computed anew. Graphs are told apart by their place in X;
+        those with another number of nodes start afresh. Files do not hold constraints.
     class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
         What a wrong node costs by its true class, or by its true class (row) and the predicted one (column).
     decoder : Decoder or None, default=None
@@ -185,8 +202,9 @@ class CuttingPlaneSVM(ConvexEstimator):
         check_option("slack", self.slack, ("n", "1"))
         check_count("cache_size", self.cache_size, least=0)
         if self.slack == "n":
-            return n_slack(problem, self.C_, self.tol, self.max_iter, callbacks)
-        return one_slack(problem, self.C_, self.tol, self.max_iter, self.cache_size, callbacks)
+            return n_slack(problem, self.C_, self.tol, self.max_iter, callbacks, self._kept(KeptBlocks))
+        kept = self._kept(KeptLabellings)
+        return one_slack(problem, self.C_, self.tol, self.max_iter, self.cache_size, callbacks, kept)
 
 
 @dataclass(eq=False, repr=False)
@@ -215,6 +233,8 @@ class FrankWolfeSVM(ConvexEstimator):
         As in `CuttingPlaneSVM`.
     interaction_sign : array of shape (L, L) or (T, L, L), default=None
         As in `CuttingPlaneSVM`.
+    warm_start : bool, default=False
+        As in `CuttingPlaneSVM`.
     class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
         What a wrong node costs by its true class, or by its true class (row) and the predicted one (column).
     decoder : Decoder or None, default=None
@@ -236,8 +256,8 @@ class FrankWolfeSVM(ConvexEstimator):
     converged_ : bool
         Whether `tol` was reached, as in `CuttingPlaneSVM`.
     history_ : list of dict
-        A record every `check_every` passes, and of the last one; `epoch` is the pass. Its entries are those of
-        `CuttingPlaneSVM`.
+        A record every `check_every` passes, and of the last one; `epoch` is the pass, 0 at a warm start. Its entries
+        are those of `CuttingPlaneSVM`.
 
     Examples
     --------
@@ -255,4 +275,4 @@ class FrankWolfeSVM(ConvexEstimator):
         check_count("check_every", self.check_every)
         seed = seed_of(self.random_state)
         options = (self.max_iter, seed, self.check_every, self.corrective)
-        return block_frank_wolfe(problem, self.C_, self.tol, *options, callbacks)
+        return block_frank_wolfe(problem, self.C_, self.tol, *options, callbacks, self._kept(KeptBlocks))

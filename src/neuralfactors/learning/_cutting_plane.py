@@ -14,10 +14,16 @@ from neuralfactors.learning._history import Callback
 from neuralfactors.learning._linear_passes import LinearProblem
 from neuralfactors.learning._signs import Signs, project
 from neuralfactors.learning._simplex import maximise_on_simplex
+from neuralfactors.learning._warm_start import KeptBlocks, KeptLabellings
 
 
 def n_slack(
-    problem: LinearProblem, C: float, tol: float, max_iter: int, callbacks: Sequence[Callback] = ()
+    problem: LinearProblem,
+    C: float,
+    tol: float,
+    max_iter: int,
+    callbacks: Sequence[Callback] = (),
+    kept: KeptBlocks | None = None,
 ) -> ConvexRun:
     """Minimise with one slack a sample: add every sample's most violated constraint, re-optimise over all found so far.
 
@@ -36,6 +42,8 @@ def n_slack(
         Passes of inference over the samples.
     callbacks : sequence of callable, default=()
         Each gets the record of every pass; one that returns True ends the run.
+    kept : KeptBlocks, default=None
+        Constraints of an earlier run to begin with, replaced by those of this one.
 
     Returns
     -------
@@ -44,6 +52,8 @@ def n_slack(
     """
     run, rng = ConvexRun(C, tol), np.random.default_rng(0)
     sets = _kernels.WorkingSets(problem.kernel, C, with_gram=True)
+    if kept is not None:
+        kept.restore(problem, sets, C)
     for _ in range(max_iter):
         found = problem.most_violated()
         run.note(problem, found, sets.dual(), sets.n_constraints)
@@ -51,6 +61,8 @@ def n_slack(
             break
         sets.add(found.labels)
         _reoptimise(sets, len(problem), 0.3 * run.seen_gap, rng)
+    if kept is not None:
+        kept.keep(problem, sets, C)
     run.finish(problem)
     return run
 
@@ -88,6 +100,7 @@ class OneSlackSet:
     gram: NDArray[np.float64]  # (K, K)
     idle: NDArray[np.int64]  # (K,) iterations since it carried weight
     signs: Signs | None = None  # (dim,)
+    labels: list[NDArray[np.int32]] | None = None  # the labelling (V,) of every constraint but the first, where wanted
 
     MAX_IDLE = 30
     MAX_TURNS = 100
@@ -97,20 +110,35 @@ class OneSlackSet:
         """No constraint yet."""
         return cls(np.zeros((1, dim)), np.zeros(1), np.array([C]), np.zeros((1, 1)), np.zeros(1, np.int64), signs)
 
-    def add(self, psi: NDArray[np.float64], loss: float) -> None:
+    def add(self, psi: NDArray[np.float64], loss: float, labels: NDArray[np.int32] | None = None) -> None:
         """Add a constraint and optimise all weights."""
+        self.extend(psi, loss, labels)
+        self.optimise()
+
+    def extend(
+        self, psi: NDArray[np.float64], loss: float, labels: NDArray[np.int32] | None = None, weight: float = 0.0
+    ) -> None:
+        """Add a constraint, to which the first one gives its weight."""
+        if self.labels is not None and labels is not None:
+            self.labels.append(labels.copy())
         products = self.psi @ psi
         self.gram = np.block([[self.gram, products[:, None]], [products[None], np.array([[psi @ psi]])]])
         self.psi, self.loss = np.vstack([self.psi, psi]), np.append(self.loss, loss)
-        self.alpha, self.idle = np.append(self.alpha, 0.0), np.append(self.idle, 0)
-        self._optimise()
+        self.alpha, self.idle = np.append(self.alpha, weight), np.append(self.idle, 0)
+        self.alpha[0] -= weight
+
+    def optimise(self) -> None:
+        """Give all constraints their best weights, and forget those that have long had none."""
+        self._maximise()
         self.idle = np.where(self.alpha > 0, 0, self.idle + 1)
         keep = self.idle < self.MAX_IDLE
         keep[0] = True
         self.psi, self.loss, self.alpha, self.idle = self.psi[keep], self.loss[keep], self.alpha[keep], self.idle[keep]
         self.gram = self.gram[np.ix_(keep, keep)]
+        if self.labels is not None:
+            self.labels = [labels for labels, kept in zip(self.labels, keep[1:], strict=True) if kept]
 
-    def _optimise(self) -> None:
+    def _maximise(self) -> None:
         if self.signs is None:
             self.alpha = maximise_on_simplex(self.gram, self.loss, self.alpha)
             return
@@ -144,6 +172,7 @@ def one_slack(
     max_iter: int,
     cache_size: int = 10,
     callbacks: Sequence[Callback] = (),
+    kept: KeptLabellings | None = None,
 ) -> ConvexRun:
     """Minimise with one slack for all samples; constraints come from the cache while it has one that cuts enough.
 
@@ -161,13 +190,15 @@ def one_slack(
         Labellings kept per sample.
     callbacks : sequence of callable, default=()
         As in `n_slack`.
+    kept : KeptLabellings, default=None
+        As in `n_slack`.
 
     Returns
     -------
     ConvexRun
         The best weights are in the model of `problem`.
     """
-    run, constraints = ConvexRun(C, tol), OneSlackSet.empty(len(problem.w), C, problem.signs)
+    run, constraints = ConvexRun(C, tol), _first_constraints(problem, C, kept)
     cache = _kernels.InferenceCache(problem.kernel, cache_size) if cache_size else None
     last_cut, cached = np.inf, np.empty(len(problem.y), np.int32)
     while len(run.history) < max_iter:
@@ -176,7 +207,7 @@ def one_slack(
             psi, loss = problem.mean_constraint(cached)
             cut = loss - float(psi @ problem.w) - constraints.slack
             if cut > 0.5 * last_cut and cut > 0:
-                constraints.add(psi, loss)
+                constraints.add(psi, loss, cached)
                 problem.w[:] = constraints.weights
                 continue
         found = problem.most_violated()
@@ -186,7 +217,21 @@ def one_slack(
         last_cut = float(found.hinge.mean()) - max(0.0, constraints.slack)
         if cache is not None:
             cache.store(found.labels)
-        constraints.add(*problem.mean_constraint(found.labels))
+        constraints.add(*problem.mean_constraint(found.labels), found.labels)
         problem.w[:] = constraints.weights
+    if kept is not None and constraints.labels:
+        kept.keep(problem, np.stack(constraints.labels), constraints.alpha[1:] / C)
     run.finish(problem)
     return run
+
+
+def _first_constraints(problem: LinearProblem, C: float, kept: KeptLabellings | None) -> OneSlackSet:
+    """Those of an earlier run where they are kept and fit the problem, whose weights become theirs; else none."""
+    constraints = OneSlackSet.empty(len(problem.w), C, problem.signs)
+    if kept is None:
+        return constraints
+    constraints.labels = []
+    for labels, share in zip(*(kept.restore(problem) or ((), ())), strict=True):
+        constraints.extend(*problem.mean_constraint(labels), labels, C * share)
+    problem.w[:] = constraints.weights
+    return constraints

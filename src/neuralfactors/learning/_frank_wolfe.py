@@ -10,6 +10,7 @@ from neuralfactors.inference import _kernels
 from neuralfactors.learning._convex_run import ConvexRun
 from neuralfactors.learning._history import Callback
 from neuralfactors.learning._linear_passes import LinearProblem
+from neuralfactors.learning._warm_start import KeptBlocks
 
 
 def block_frank_wolfe(
@@ -21,6 +22,7 @@ def block_frank_wolfe(
     check_every: int,
     corrective: bool,
     callbacks: Sequence[Callback] = (),
+    kept: KeptBlocks | None = None,
 ) -> ConvexRun:
     """Minimise by passes over the samples in random order, until the duality gap is at most the share `tol`.
 
@@ -43,6 +45,8 @@ def block_frank_wolfe(
         than moving towards one alone.
     callbacks : sequence of callable, default=()
         As in `n_slack`.
+    kept : KeptBlocks, default=None
+        As in `n_slack`.
 
     Returns
     -------
@@ -50,12 +54,16 @@ def block_frank_wolfe(
         The best weights are in the model of `problem`.
     """
     run, sets = ConvexRun(C, tol), _kernels.WorkingSets(problem.kernel, C, with_gram=corrective)
-    for epoch in range(max_iter):
-        sets.frank_wolfe_pass(np.random.default_rng([seed, epoch]).permutation(len(problem)), corrective)
-        if (epoch + 1) % check_every == 0 or epoch + 1 == max_iter:
+    warm = kept is not None and kept.restore(problem, sets, C)
+    for epoch in range(0 if warm else 1, max_iter + 1):  # 0: what the constraints of the last run are worth by now
+        if epoch:
+            sets.frank_wolfe_pass(np.random.default_rng([seed, epoch - 1]).permutation(len(problem)), corrective)
+        if epoch % check_every == 0 or epoch == max_iter:
             run.note(problem, problem.most_violated(), sets.dual(), sets.n_constraints)
-            run.history[-1]["epoch"] = epoch + 1
+            run.history[-1]["epoch"] = epoch
             if run.over(callbacks):
                 break
+    if kept is not None:
+        kept.keep(problem, sets, C)
     run.finish(problem)
     return run

@@ -69,7 +69,8 @@ class LinearProblem:
         )  # fmt: skip
         labels = [self._add(samples, n, class_weight) for n in range(len(samples))]
         self.y = np.concatenate(labels)
-        self.n_samples = len(samples)
+        self.n_nodes = tuple(len(y) for y in labels)
+        self.n_labels = samples.n_labels
         self.w = self.kernel.w
 
     def _signs_of_weights(self, samples: Samples, given: ArrayLike) -> Signs:
@@ -97,7 +98,7 @@ class LinearProblem:
         return y.astype(np.int32)
 
     def __len__(self) -> int:
-        return self.n_samples
+        return len(self.n_nodes)
 
     def most_violated(self) -> Pass:
         """Loss-augmented predictions of all samples under w, with their hinges."""
