@@ -1,12 +1,14 @@
 """Hidden states and hidden nodes: prediction against enumeration, and problems that plain models cannot solve."""
 
 import itertools
+import json
 
 import numpy as np
 import pytest
 import torch
 
 from neuralfactors import Graph, grid_edges, grid_graph, point_graphs
+from neuralfactors._common.files import FileFormatError
 from neuralfactors.datasets import make_boxes, make_crosses
 from neuralfactors.estimators import FrankWolfeSVM, LatentSVM, StructuralSVM
 from neuralfactors.estimators._latent import _with_costs_of_states
@@ -77,6 +79,59 @@ def test_states_of_a_label_cost_nothing_among_themselves(chains):
     latent = LatentSVM([2, 1, 1], base=StructuralSVM((), (), max_iter=1, class_weight=[1.0, 2.0, 3.0]), max_iter=1)
     costs = np.asarray(latent.fit(*chains).base_.class_weight)
     assert costs.tolist() == [[0, 0, 1, 1], [0, 0, 1, 1], [2, 2, 0, 2], [3, 3, 3, 0]]
+
+
+@pytest.mark.parametrize("base", [FrankWolfeSVM(C=5.0, tol=0.05), StructuralSVM((), (), max_iter=5, C=5.0)])
+def test_files_bring_the_model_back(chains, base, tmp_path):
+    X, Y = chains
+    latent = LatentSVM([2, 1, 1], base=base, max_iter=2, random_state=3).fit(X, Y)
+    latent.save(tmp_path)
+    again = LatentSVM.load(tmp_path)
+    for ours, theirs in zip(latent.predict_states(X), again.predict_states(X), strict=True):
+        assert (ours == theirs).all()
+    assert (again.n_states, again.max_iter, again.random_state) == ((2, 1, 1), 2, 3)
+    assert (again.n_iter_, again.base_.history_) == (latent.n_iter_, latent.base_.history_)
+    assert again.part("base").plain_params() == latent.part("base").plain_params()
+    assert again.fit(X, Y).score(X, Y) == latent.fit(X, Y).score(X, Y)
+
+
+def test_files_of_other_estimators_are_refused(chains, tmp_path):
+    FrankWolfeSVM(tol=0.1).fit(*chains).save(tmp_path)
+    with pytest.raises(FileFormatError, match="contains a 'FrankWolfeSVM', not a LatentSVM"):
+        LatentSVM.load(tmp_path)
+    LatentSVM(1, base=FrankWolfeSVM(tol=0.1)).fit(*chains).save(tmp_path)
+    document = json.loads((tmp_path / "model.json").read_text())
+    with pytest.raises(FileFormatError, match="contains a 'LatentSVM', not a FrankWolfeSVM"):
+        FrankWolfeSVM.load(tmp_path)
+    assert document["base"]["class"] == "FrankWolfeSVM"
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_modules_are_given_again(chains, tmp_path):
+    module = torch.nn.Linear(chains[0][0].node_features.shape[1], 4)
+    LatentSVM([2, 1, 1], base=StructuralSVM(module, (), max_iter=1), max_iter=1).fit(*chains).save(tmp_path)
+    with pytest.raises(ValueError, match="pass them to load again"):
+        LatentSVM.load(tmp_path)
+    assert len(LatentSVM.load(tmp_path, unary=module).predict(chains[0])) == len(chains[0])
+
+
+def test_a_warm_start_begins_with_the_states_found(chains):
+    base = FrankWolfeSVM(C=5.0, tol=1e-3, max_iter=500, warm_start=True)
+    latent = LatentSVM(2, base=base, warm_start=True, max_iter=20).fit(*chains)
+    rounds, states, objective = latent.n_iter_, latent.predict_states(*chains), latent.base_.objective_
+    assert 1 < rounds < 20
+    latent.fit(*chains)
+    assert latent.n_iter_ == 1
+    assert len(latent.base_.history_) == 1  # its constraints are kept as well
+    assert latent.base_.objective_ == pytest.approx(objective, rel=1e-3)
+    assert all((a == b).all() for a, b in zip(states, latent.predict_states(*chains), strict=True))
+    with pytest.raises(ValueError, match=r"has states of the labels \[0, 0, 1, 1, 2, 2\], but \[0, 1, 2\] are needed"):
+        latent.set_params(n_states=1).fit(*chains)
+
+
+def test_subgradient_learning_needs_a_base_that_takes_steps(chains):
+    with pytest.raises(ValueError, match="needs a base with partial_fit, such as StructuralSVM, got FrankWolfeSVM"):
+        LatentSVM(learner="subgradient", base=FrankWolfeSVM()).fit(*chains)
 
 
 def test_costs_by_label_become_costs_by_state(chains):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
@@ -13,12 +14,16 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
+from neuralfactors._common.files import FileFormatError
+from neuralfactors._common.persistence import load_model, readable, save_model
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.graph import Graph
 from neuralfactors._core.potentials import Potentials
+from neuralfactors.estimators._base import StructuredEstimator
 from neuralfactors.estimators._labels import LabelledPredictor, Predictions
 from neuralfactors.estimators._parts import Parts, or_default
 from neuralfactors.estimators._prediction import Predictor
+from neuralfactors.estimators._saving import from_document, to_document, to_json
 from neuralfactors.estimators._start_states import start_states
 from neuralfactors.estimators._structural import StructuralSVM
 from neuralfactors.learning._losses import check_count, check_option
@@ -48,6 +53,9 @@ class LatentSVM(LabelledPredictor):
         Completions at most; learning ends when none changes. None: 5, or 100 for "subgradient".
     random_state : int, Generator, RandomState or None, default=0
         Of k-means.
+    warm_start : bool, default=False
+        Whether `fit` begins with the states that fit the last `base_` best, not with those of k-means. What is left of
+        `base_` itself, between completions as well, is up to `base__warm_start`.
 
     Attributes
     ----------
@@ -73,6 +81,7 @@ class LatentSVM(LabelledPredictor):
     learner: str = "alternate"
     max_iter: int | None = None
     random_state: RandomState = 0
+    warm_start: bool = False
 
     _parts: ClassVar[Parts] = {"base": or_default(lambda: StructuralSVM((), ()))}
 
@@ -96,20 +105,46 @@ class LatentSVM(LabelledPredictor):
         check_option("learner", self.learner, tuple(ROUNDS))
         rounds = ROUNDS[self.learner] if self.max_iter is None else self.max_iter
         check_count("max_iter", rounds)
-        samples = Samples.check(X, Y, drop_void=False, sample_weight=sample_weight)
+        if self.learner == "subgradient" and not hasattr(self.part("base"), "partial_fit"):
+            name = type(self.part("base")).__name__
+            raise ValueError(f'learner="subgradient" needs a base with partial_fit, such as StructuralSVM, got {name}')
+        continuing = self.warm_start and hasattr(self, "base_")
+        last = {"n_labels": self.n_labels_, "known": self.n_labels_, "classes": self.label_values_} if continuing else {}
+        samples = Samples.check(X, Y, drop_void=False, sample_weight=sample_weight, **last)
+        state_label = _state_labels(self.n_states, samples.n_labels)
+        if continuing:
+            self._check_states(state_label)
         self.n_labels_, self.label_values_ = samples.n_labels, samples.classes
-        self.state_label_ = _state_labels(self.n_states, samples.n_labels)
-        seen = [_with_costs_of_states(samples.X[n], y, self.state_label_) for n, y in enumerate(samples.Y)]
-        states = start_states(samples, self.state_label_, seed_of(self.random_state))
-        self.base_ = clone(self.part("base")).set_params(n_labels=len(self.state_label_), **self._costs(samples))
+        self.state_label_: Labels = state_label
+        seen = [_with_costs_of_states(samples.X[n], y, state_label) for n, y in enumerate(samples.Y)]
+        self._alternate(seen, samples, self._first_states(seen, samples, continuing), rounds)
+        return self
+
+    def _check_states(self, state_label: Labels) -> None:
+        if not np.array_equal(state_label, self.state_label_):
+            raise ValueError(
+                f"the model to continue has states of the labels {self.state_label_.tolist()}, but "
+                f"{state_label.tolist()} are needed: fit a clone, or set warm_start=False"
+            )
+
+    def _first_states(self, X: list[Graph], samples: Samples, continuing: bool) -> list[Labels]:
+        """The states to begin with; `base_` is ready to learn from them."""
+        base = clone(self.part("base"))
+        options = {**base.get_params(deep=False), "n_labels": len(self.state_label_), **self._costs(samples)}
+        if continuing:
+            self.base_.set_params(**options)
+            return self._states(X, list(samples.Y))
+        self.base_: Any = base.set_params(**options)
+        return start_states(samples, self.state_label_, seed_of(self.random_state))
+
+    def _alternate(self, X: list[Graph], samples: Samples, states: list[Labels], rounds: int) -> None:
         for self.n_iter_ in range(1, rounds + 1):
-            self._improve(seen, states, sample_weight)
-            completed = self._states(seen, list(samples.Y))
+            self._improve(X, states, samples.weight)
+            completed = self._states(X, list(samples.Y))
             changed = any((a != b).any() for a, b in zip(states, completed, strict=True))
             states = completed
             if not changed and self.learner == "alternate":
                 break
-        return self
 
     @property
     def n_features_in_(self) -> int:
@@ -175,6 +210,58 @@ class LatentSVM(LabelledPredictor):
         check_is_fitted(self, "base_")
         return self._states(X, self._check_known(X, known))
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator into a folder: JSON and safetensors; no code.
+
+        Parameters
+        ----------
+        path : path
+            The folder, made if need be. A model that it holds already is replaced in one step.
+        """
+        check_is_fitted(self, "base_")
+        document, tensors = self.base_.state()
+        own = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
+        body = {"class": type(self).__name__, **_described(own), "state_label": self.state_label_.tolist()}
+        body |= {"n_iter": self.n_iter_, "label_values": to_json(self.label_values_)}
+        body |= {"unfitted": _described(self.part("base").plain_params()), "base": document}
+        save_model(path, body, tensors)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
+        """The estimator that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+        **parameters
+            Of `base`, as in its own `load`: a module that was given to it is not in the file.
+
+        Returns
+        -------
+        LatentSVM
+            Ready to predict, and to continue with `warm_start`.
+
+        Raises
+        ------
+        FileFormatError
+            If the folder holds no such model, or a broken one.
+        """
+        document, tensors = load_model(path)
+        if document.get("class") != cls.__name__:
+            raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a {cls.__name__}")
+        with readable(path):
+            loaded = cls()
+            from_document(loaded, document, path, {})
+            loaded.base_ = StructuredEstimator.from_state(document["base"], tensors, path, **parameters)
+            loaded.base = type(loaded.base_)()
+            from_document(loaded.base, document["unfitted"], path, parameters)
+            loaded.state_label_, loaded.n_iter_ = np.array(document["state_label"], np.int64), document["n_iter"]
+            loaded.n_labels_ = int(loaded.state_label_.max()) + 1
+            values = document["label_values"]
+            loaded.label_values_ = None if values is None else np.array(values)
+        return loaded
+
     def _improve(self, X: list[Graph], states: list[Labels], sample_weight: ArrayLike | None) -> None:
         if self.learner == "subgradient":
             self.base_.partial_fit(X, states, len(self.state_label_), sample_weight)
@@ -203,6 +290,11 @@ class LatentSVM(LabelledPredictor):
         weight = np.ones(samples.n_labels) if weight is None else weight
         square = weight if weight.ndim == 2 else weight[:, None] * (1 - np.eye(samples.n_labels))
         return {"class_weight": square[np.ix_(self.state_label_, self.state_label_)]}
+
+
+def _described(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    known, omitted = to_document(parameters)
+    return {"parameters": known, "omitted": omitted}
 
 
 def _state_labels(n_states: int | Sequence[int], n_labels: int) -> Labels:
