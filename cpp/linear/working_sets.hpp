@@ -119,10 +119,9 @@ class WorkingSets {
   double optimise(std::size_t n) {
     const Block& block = blocks_[n];
     if (block.alpha.size() == 1) return 0;
-    const Sample& s = problem_.samples[n];
+    find_products(n, problem_.w.data());
     gradient_.assign(1, 0.0);
-    for (std::size_t k = 1; k < block.alpha.size(); ++k)
-      gradient_.push_back(block.loss[k] - s.product(problem_.layout, labelling(n, k), problem_.w.data()));
+    for (std::size_t k = 1; k < block.alpha.size(); ++k) gradient_.push_back(block.loss[k] - products_[k]);
     return solve_block(n);
   }
 
@@ -154,7 +153,8 @@ class WorkingSets {
   std::vector<Block> blocks_;
   double dual_linear_ = 0;       // sum of alpha loss
   std::vector<double> scratch_;  // (dim) zero between calls
-  std::vector<double> gradient_, change_, linear_;
+  std::vector<double> gradient_, change_, linear_, products_;
+  Scores scores_;
 
   Label* labelling(std::size_t n, std::size_t k) {
     return blocks_[n].labellings.data() + (k - 1) * problem_.samples[n].n_nodes;
@@ -168,10 +168,21 @@ class WorkingSets {
     std::vector<double> gram(size * size, 0.0);
     for (std::size_t k = 0; k < last; ++k) std::copy_n(&block.gram[k * last], last, &gram[k * size]);
     s.add(problem_.layout, labelling(n, last), 1.0, scratch_.data());
-    for (std::size_t k = 1; k < size; ++k)
-      gram[k * size + last] = gram[last * size + k] = s.product(problem_.layout, labelling(n, k), scratch_.data());
+    find_products(n, scratch_.data());
+    for (std::size_t k = 1; k < size; ++k) gram[k * size + last] = gram[last * size + k] = products_[k];
     s.clear(problem_.layout, labelling(n, last), scratch_.data());
     block.gram = std::move(gram);
+  }
+
+  // products_[k] = <psi_k, vector>. Features are read for every constraint, or once for all labels if those are fewer.
+  void find_products(std::size_t n, const double* vector) {
+    const Sample& s = problem_.samples[n];
+    products_.assign(blocks_[n].alpha.size(), 0.0);
+    const bool by_scores = products_.size() > problem_.layout.n_labels;
+    if (by_scores) scores_.compute(s, problem_.layout, vector, false, false);
+    for (std::size_t k = 1; k < products_.size(); ++k)
+      products_[k] = by_scores ? -scores_.violation(s, problem_.layout, labelling(n, k))
+                               : s.product(problem_.layout, labelling(n, k), vector);
   }
 
   // Slopes of the dual in the weights of sample n, from its scores under the present w.
@@ -191,8 +202,10 @@ class WorkingSets {
     for (std::size_t i = 0; i < size; ++i)
       for (std::size_t j = 0; j < size; ++j) linear_[i] += block.gram[i * size + j] * alpha[j];
     change_ = alpha;
-    // A few moves do: by the next pass the other samples will have changed the problem.
-    maximise_on_simplex(block.gram.data(), linear_.data(), change_.data(), size, 1e-7, size);
+    // A few moves do: by the next pass the other samples will have changed the problem. Of large graphs there are few
+    // others, and moves cost little beside their inference.
+    const std::size_t moves = std::max(size, problem_.samples[n].n_nodes / 32);
+    maximise_on_simplex(block.gram.data(), linear_.data(), change_.data(), size, 1e-7, moves);
     for (std::size_t k = 0; k < size; ++k) change_[k] -= alpha[k];
     move(n);
     return gap;
