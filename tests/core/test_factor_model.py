@@ -92,3 +92,15 @@ def test_only_known_modules_are_trusted_to_be_rowwise(factor, trusted):
 
 def test_model_without_interactions_gives_zeros():
     assert FactorModel(Factor(4, 3), None, 3)(batch()).interaction.abs().sum() == 0
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_edges_without_features_share_a_table_in_prediction(order):
+    model = FactorModel(randomised(Factor(4, 3)), randomised(Factor(0, 3, order=order)), 3)
+    graphs = GraphBatch.from_graphs(
+        [Graph(torch.randn(4, 4), torch.arange(order) + torch.tensor([[0], [1]]), order=order)]
+    )
+    with torch.no_grad():
+        found = model(graphs)
+    assert found.shared
+    torch.testing.assert_close(found.tables, model(graphs).interaction.detach())

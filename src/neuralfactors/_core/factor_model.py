@@ -9,6 +9,7 @@ from neuralfactors._core.factors import Factor
 from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.layers import Workspace, stages
 from neuralfactors._core.potentials import Potentials
+from neuralfactors._core.sparse import row_blocks
 
 # Activations that treat every number by itself and take no chances.
 ELEMENTWISE = (
@@ -61,7 +62,7 @@ class FactorModel(nn.Module):
         Returns
         -------
         Potentials
-            With the edges and pointers of the batch.
+            With the edges and pointers of the batch. Without gradient, edges that have no features share one table.
 
         Raises
         ------
@@ -74,15 +75,22 @@ class FactorModel(nn.Module):
         if self.interaction is None or not batch.n_edges:
             interaction = unary.new_zeros((batch.n_edges,) + (self.n_labels,) * order)
         else:
-            interaction = self._values("interaction", batch.edge_features, workspace)
-            self._check(interaction, (batch.n_edges, self.n_labels**order), "interaction")
-            interaction = interaction.view((batch.n_edges,) + (self.n_labels,) * order)
+            features = self._distinct(batch.edge_features) if workspace is None else batch.edge_features
+            interaction = self._values("interaction", features, workspace)
+            self._check(interaction, (len(features), self.n_labels**order), "interaction")
+            interaction = interaction.view((len(features),) + (self.n_labels,) * order)
         return Potentials(unary, interaction, batch.edges, batch.node_ptr, batch.edge_ptr)
+
+    def _distinct(self, features: Tensor) -> Tensor:
+        alike = features.shape[1] == 0 and isinstance(self.interaction, Factor) and not torch.is_grad_enabled()
+        return features[:1] if alike else features
 
     def _values(self, part: str, features: Tensor, workspace: Workspace | None) -> Tensor:
         factor = getattr(self, part)
         if workspace is not None and isinstance(factor, Factor):
             return factor.evaluate(features, workspace, part)
+        if isinstance(factor, Factor) and features.layout is torch.sparse_csr and not torch.is_grad_enabled():
+            return torch.cat([factor(rows) for rows in row_blocks(features, factor.weight.dtype)])
         values: Tensor = factor(features)
         return values
 

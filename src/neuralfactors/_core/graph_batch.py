@@ -68,7 +68,12 @@ class GraphBatch(Counted):
 
     @classmethod
     def from_graphs(
-        cls, graphs: Iterable[Graph], dtype: torch.dtype = torch.float32, y: Iterable[ArrayLike] | None = None
+        cls,
+        graphs: Iterable[Graph],
+        dtype: torch.dtype = torch.float32,
+        y: Iterable[ArrayLike] | None = None,
+        *,
+        convert_sparse: bool = True,
     ) -> GraphBatch:
         """The batch of `graphs`, which must agree in their numbers of features and in the order of their edges.
 
@@ -80,6 +85,8 @@ class GraphBatch(Counted):
             Type of features and weights.
         y : iterable of arrays of shape (V,), default=None
             Labels of every graph, −1 for void.
+        convert_sparse : bool, default=True
+            False: sparse features keep their type. Factors convert them a part at a time, without gradient.
 
         Returns
         -------
@@ -102,7 +109,7 @@ class GraphBatch(Counted):
         features = [g.edge_features for g in joined] or [np.zeros((0, n_edge_features), dtype=np.float32)]
         weight = _weights(graphs)
         return cls(
-            _stack([graph.node_features for graph in graphs], dtype),
+            _stack([graph.node_features for graph in graphs], dtype, convert_sparse),
             torch.from_numpy(edges),
             _stack(features, dtype),
             torch.from_numpy(node_ptr),
@@ -223,7 +230,7 @@ def _pointers(sizes: list[int]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _stack(arrays: list[NDArray[Any]], dtype: torch.dtype) -> Tensor:
+def _stack(arrays: list[NDArray[Any]], dtype: torch.dtype, convert_sparse: bool = True) -> Tensor:
     if any(map(is_sparse, arrays)):
-        return stack_sparse(arrays, dtype)
+        return stack_sparse(arrays, dtype if convert_sparse else None)
     return torch.from_numpy(np.concatenate(arrays)).to(dtype)

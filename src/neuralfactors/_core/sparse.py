@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from torch import Tensor
+
+BLOCK = 2**20  # entries: 8 MiB in float64
 
 
 def is_sparse(features: Any) -> bool:
@@ -60,12 +63,59 @@ def stored_arrays(features: Any) -> tuple[NDArray[Any], ...]:
     return (features.data, features.indices, features.indptr) if is_sparse(features) else (features,)
 
 
-def stack_sparse(matrices: list[Any], dtype: torch.dtype) -> Tensor:
-    """The rows of all `matrices`, some of which may be dense, as one tensor of layout `torch.sparse_csr`."""
+def stack_sparse(matrices: list[Any], dtype: torch.dtype | None) -> Tensor:
+    """The rows of all `matrices`, some of which may be dense, as one tensor of layout `torch.sparse_csr`.
+
+    Parameters
+    ----------
+    matrices : list of csr_array or ndarray
+        Of the same width.
+    dtype : torch.dtype or None
+        None: that which they have, without a copy of a matrix that stands alone.
+
+    Returns
+    -------
+    Tensor of shape (N, D)
+        On the CPU.
+    """
     from scipy.sparse import vstack
 
     joined = matrices[0] if len(matrices) == 1 else vstack(matrices, format="csr")
     values, columns, pointers = (torch.from_numpy(array) for array in stored_arrays(joined))
+    return _compressed(pointers, columns, values if dtype is None else values.to(dtype), joined.shape)
+
+
+def row_blocks(features: Tensor, dtype: torch.dtype, most: int = BLOCK) -> Iterator[Tensor]:
+    """The rows of a tensor of layout `torch.sparse_csr` in blocks that are small beside it.
+
+    Parameters
+    ----------
+    features : Tensor of shape (N, D)
+        Sparse.
+    dtype : torch.dtype
+        Type of the blocks.
+    most : int, default=1048576
+        Stored entries of a block, unless one row has more.
+
+    Yields
+    ------
+    Tensor of shape (n, D)
+        Sparse, in the order of the rows; one of no rows where there are none.
+    """
+    pointers, columns, values = features.crow_indices(), features.col_indices(), features.values()
+    start, n_rows = 0, len(features)
+    while start < n_rows or start == n_rows == 0:
+        stop = int(torch.searchsorted(pointers, pointers[start] + most, right=True)) - 1
+        stop = min(max(stop, start + 1), n_rows)
+        part = slice(int(pointers[start]), int(pointers[stop]))
+        own = pointers[start : stop + 1] - pointers[start]
+        yield _compressed(own, columns[part], values[part].to(dtype), (stop - start, features.shape[1]))
+        if stop == n_rows:
+            return
+        start = stop
+
+
+def _compressed(pointers: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
-        return torch.sparse_csr_tensor(pointers, columns, values.to(dtype), joined.shape, check_invariants=False)
+        return torch.sparse_csr_tensor(pointers, columns, values, shape, check_invariants=False)

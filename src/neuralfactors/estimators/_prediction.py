@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
 from neuralfactors._core.factor_model import FactorModel
+from neuralfactors._core.factors import Factor
 from neuralfactors._core.graph import Graph, check_agreement
 from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.potentials import Potentials
@@ -234,8 +235,7 @@ class Predictor(LabelledPredictor):
             for g in range(batch.n_graphs):
                 nodes, edges = slice(node_ptr[g], node_ptr[g + 1]), slice(edge_ptr[g], edge_ptr[g + 1])
                 ends = whole.edges[edges] - node_ptr[g]
-                tables = whole.interaction if whole.shared else whole.interaction[edges]
-                found.append(Potentials(whole.unary[nodes].clone(), tables.clone(), ends))
+                found.append(Potentials(whole.unary[nodes].clone(), whole.tables[edges].clone(), ends))
         return found
 
     def _decode_altered(
@@ -293,7 +293,8 @@ class Predictor(LabelledPredictor):
         samples = Samples(X, empty, self.n_labels_, *widths)
         reference = next(self.model_.parameters(), torch.zeros(()))
         for chunk in samples.chunks(range(len(X))):
-            yield GraphBatch.from_graphs([X[n] for n in chunk], reference.dtype).to(reference.device)
+            graphs, whole = [X[n] for n in chunk], not isinstance(self.model_.unary, Factor)
+            yield GraphBatch.from_graphs(graphs, reference.dtype, convert_sparse=whole).to(reference.device)
 
     def _check_widths(self, widths: tuple[int, int, int], with_edges: bool) -> None:
         names = ("node features", "edge features", "nodes in an edge")
