@@ -95,6 +95,16 @@ def test_files_bring_the_model_back(chains, base, tmp_path):
     assert again.fit(X, Y).score(X, Y) == latent.fit(X, Y).score(X, Y)
 
 
+def test_files_hold_the_names_of_labels(chains, tmp_path):
+    names = [np.array(["a", "b", "c"])[y] for y in chains[1]]
+    latent = LatentSVM(1, base=FrankWolfeSVM(tol=0.1), warm_start=True).fit(chains[0], names)
+    latent.save(tmp_path)
+    again = LatentSVM.load(tmp_path)
+    assert again.classes_.tolist() == ["a", "b", "c"]
+    assert again.score(chains[0], names) == latent.score(chains[0], names)
+    assert again.fit(chains[0], names).classes_.tolist() == ["a", "b", "c"]
+
+
 def test_files_of_other_estimators_are_refused(chains, tmp_path):
     FrankWolfeSVM(tol=0.1).fit(*chains).save(tmp_path)
     with pytest.raises(FileFormatError, match="contains a 'FrankWolfeSVM', not a LatentSVM"):

@@ -7,7 +7,7 @@ from time import perf_counter
 import numpy as np
 import pytest
 import torch
-from learners import make
+from learners import make, parameters
 from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
@@ -118,6 +118,19 @@ def test_symmetry_by_feature_is_the_same_for_subgradient_and_dual_learners():
         torch.testing.assert_close(length, length.T)
         torch.testing.assert_close(slope, -slope.T)
         assert slope.abs().max() > 0
+
+
+@pytest.mark.parametrize("symmetric", [[1, -1], [0, 1], True])
+@pytest.mark.parametrize("bias", [True, False])
+def test_weights_of_graphs_keep_symmetry_and_signs(symmetric, bias):
+    """A graph of weight 2 is two of them, also where its bias has become a feature."""
+    X, Y = directed_chains()
+    sign = np.eye(3) if symmetric is True else None
+    options = {"symmetric": symmetric, "interaction_sign": sign, "bias": bias, "tol": 1e-5, "max_iter": 1000}
+    weighted = CuttingPlaneSVM(12.0, **options).fit(X, Y, sample_weight=[2.0] + [1.0] * 11)
+    twice = CuttingPlaneSVM(13.0, **options).fit(X + X[:1], Y + Y[:1])
+    assert weighted.objective_ == pytest.approx(twice.objective_, rel=1e-4)
+    np.testing.assert_allclose(parameters(weighted), parameters(twice), atol=2e-2)
 
 
 def test_symmetry_by_feature_is_saved(tmp_path):

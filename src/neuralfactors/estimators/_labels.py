@@ -77,8 +77,9 @@ class LabelledPredictor(Composed):
         labels, right, total = [], 0.0, 0.0
         for n, y_pred in enumerate(self._predict(X)):
             y, own = check_labels(Y[n], X[n].n_nodes, f"Y[{n}]"), X[n].node_weight
-            alike = own is None or own.ndim == 2  # which are costs of labels, not weights of nodes
-            counted = (y >= 0) * (1.0 if alike else own) * (1.0 if weight is None else weight[n])
+            if own is None or own.ndim == 2:  # costs of labels are no weights of nodes
+                own = np.ones(len(y))
+            counted = (y >= 0) * own * (1.0 if weight is None else weight[n])
             right += float((counted * (y_pred == y)).sum())
             total += float(counted.sum())
             labels.append(y)

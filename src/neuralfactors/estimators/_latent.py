@@ -109,8 +109,10 @@ class LatentSVM(LabelledPredictor):
             name = type(self.part("base")).__name__
             raise ValueError(f'learner="subgradient" needs a base with partial_fit, such as StructuralSVM, got {name}')
         continuing = self.warm_start and hasattr(self, "base_")
-        last = {"n_labels": self.n_labels_, "known": self.n_labels_, "classes": self.label_values_} if continuing else {}
-        samples = Samples.check(X, Y, drop_void=False, sample_weight=sample_weight, **last)
+        last, classes = (self.n_labels_, self.label_values_) if continuing else (0, None)
+        samples = Samples.check(
+            X, Y, last or None, known=last, drop_void=False, classes=classes, sample_weight=sample_weight
+        )
         state_label = _state_labels(self.n_states, samples.n_labels)
         if continuing:
             self._check_states(state_label)
