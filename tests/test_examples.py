@@ -10,6 +10,7 @@ FOLDER = Path(__file__).parents[1] / "examples" / "pystruct"
 REAL = pytest.mark.realdata
 EXAMPLES = {
     "points": 4, "grids": 3, "latent": 6, "learning_curves": 3, "potts": 5, "letters": 2, "snakes": 2, "multi_label": 3,
+    "image_segmentation": 3, "own_loss": 5,
 }  # fmt: skip
 NEED_DATA = ("letters", "snakes", "multi_label")
 
