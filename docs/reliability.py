@@ -38,16 +38,13 @@ TAIL = """
 The page is made by `python docs/reliability.py`, and the diagrams by `neuralfactors.plots.plot_reliability`.
 """
 SETS = {
-    "letters": (
-        "Handwritten words",
-        "Chains of letters, whose marginals are exact: learned on fold 0, calibrated on fold 1, judged on the rest.",
-    ),
-    "msrc21": (
-        "MSRC-21",
-        """Graphs of regions with cycles, whose marginals are tree-reweighted pseudo-marginals: `Segmenter` on bags of
-words, learned from the {train} training images, calibrated on half of the {held} validation images and judged on the
-pixels of the other half. `StructuralSVM()` is trained by the defaults of `Segmenter`.""",
-    ),
+    "letters": """Handwritten words
+Chains of letters, whose marginals are exact: {train} words of fold 0 to learn from, {held} of fold 1 to calibrate on,
+and {test} of the other folds to judge by.""",
+    "msrc21": """MSRC-21
+Graphs of regions with cycles, whose marginals are tree-reweighted pseudo-marginals: `Segmenter` on bags of words, whose
+own default is the `StructuralSVM()` here. Every second training image to learn from, {train} in all, {held} validation
+images to calibrate on, and every fourth test image, {test}, to judge by, pixel by pixel.""",
 }
 
 
@@ -67,24 +64,23 @@ def letters():
         before = Reliability.of(Y2, model.predict_proba(X2))
         after = Reliability.of(Y2, model.calibrate(X1, Y1).predict_proba(X2))
         rows.append(row(name, accuracy, before, after, model.temperature_))
-        print(rows[-1]["name"], rows[-1]["before"]["error"], rows[-1]["after"]["error"], flush=True)
-    return {"rows": rows, "sizes": {}}
+    return {"rows": rows, "sizes": {"train": len(X0), "held": len(X1), "test": len(X2)}}
 
 
 def msrc21():
     data = ImageFolder(Path(os.environ["NEURALFACTORS_DATA"]) / "msrc21")
-    describer, held = Segmenter().describer(data.classes), data["val"]
-    train, first, second = describer.learn(data["train"]), describer.describe(held[::2]), describer.describe(held[1::2])
-    models = {"UnaryClassifier()": UnaryClassifier(C=100.0), "StructuralSVM()": None}
+    describer = Segmenter().describer(data.classes)
+    train = describer.learn(data["train"][::2])
+    held, test = describer.describe(data["val"]), describer.describe(data["test"][::4])
+    models = {"UnaryClassifier()": UnaryClassifier(), "StructuralSVM()": None}
     rows = []
     for name, model in models.items():
         segmenter = Segmenter(estimator=model).fit_graphs(describer, train)
-        accuracy = segmenter.score_graphs(second).pixel_accuracy
-        before = of_pixels(segmenter, second)
-        after = of_pixels(segmenter.calibrate_graphs(first), second)
+        accuracy = segmenter.score_graphs(test).pixel_accuracy
+        before = of_pixels(segmenter, test)
+        after = of_pixels(segmenter.calibrate_graphs(held), test)
         rows.append(row(name, accuracy, before, after, segmenter.stages_[-1].temperature_))
-        print(rows[-1]["name"], rows[-1]["before"]["error"], rows[-1]["after"]["error"], flush=True)
-    return {"rows": rows, "sizes": {"train": len(data["train"]), "held": len(held)}}
+    return {"rows": rows, "sizes": {"train": len(train.X), "held": len(held.X), "test": len(test.X)}}
 
 
 def of_pixels(segmenter, graphs):
@@ -95,6 +91,7 @@ def of_pixels(segmenter, graphs):
 
 
 def row(name, accuracy, before, after, temperature):
+    print(f"{name}: {accuracy:.3f}, {before.expected_calibration_error:.3f}, {after.expected_calibration_error:.3f}")
     found = {"name": name, "accuracy": accuracy, "temperature": temperature}
     return found | {"before": as_json(before), "after": as_json(after)}
 
@@ -117,8 +114,7 @@ def draw(key, rows):
 
 
 def section(key, found):
-    title, text = SETS[key]
-    lines = [f"\n## {title}", text.format(**found["sizes"]), "", f"![Reliability diagrams](reliability-{key}.svg)", ""]
+    lines = [f"\n## {SETS[key].format(**found['sizes'])}", "", f"![Reliability diagrams](reliability-{key}.svg)", ""]
     lines += ["| | accuracy | calibration error, T = 1 | calibrated | T |", "| --- | ---: | ---: | ---: | ---: |"]
     for r in found["rows"]:
         errors = " | ".join(f"{r[when]['error']:.3f}" for when in ("before", "after"))
@@ -131,10 +127,12 @@ def page(found):
     return HEAD + "".join(section(key, found[key]) for key in SETS if key in found) + TAIL
 
 
+MEASURES = {"letters": letters, "msrc21": msrc21}
+
+
 def main(keys):
-    stored = FOLDER / "reliability.json"
-    found = json.loads(stored.read_text()) if stored.exists() else {}
-    found |= {key: globals()[key]() for key in keys}
+    new, stored = {key: MEASURES[key]() for key in keys}, FOLDER / "reliability.json"
+    found = (json.loads(stored.read_text()) if stored.exists() else {}) | new
     stored.write_text(json.dumps(found, indent=1) + "\n")
     for key in found:
         draw(key, found[key]["rows"])

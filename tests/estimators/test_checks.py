@@ -1,6 +1,7 @@
 """scikit-learn's own checks of estimators, as many as there are for data of graphs.
 
-They feed plain matrices, which `OnPoints` makes graphs of one node of; so every estimator has to pass them underneath.
+They feed plain matrices and one class a point. `OnPoints` makes graphs of one node of them, `OnIndicators` a label for
+every class; so every estimator has to pass them underneath.
 """
 
 import numpy as np
@@ -16,6 +17,7 @@ from neuralfactors.estimators import (
     CuttingPlaneSVM,
     FrankWolfeSVM,
     LatentSVM,
+    MultiLabelClassifier,
     StructuralSVM,
     StructuredPerceptron,
     UnaryClassifier,
@@ -35,20 +37,39 @@ class OnPoints(ClassifierMixin, BaseEstimator):
         self.classes_ = names.classes_
         if len(self.classes_) < 2:
             raise ValueError("there must be more than one class")
-        self.estimator_ = clone(self.estimator).fit(point_graphs(X), names.transform(y)[:, None], sample_weight)
+        self.estimator_ = clone(self.estimator).fit(self.samples(X), self.labels(names.transform(y)), sample_weight)
         return self
 
     def predict(self, X):
-        graphs = self._graphs(X)
-        return self.classes_[np.concatenate(self.estimator_.predict(graphs))]
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
 
     def predict_proba(self, X):
-        graphs = self._graphs(X)
-        return np.concatenate(self.estimator_.predict_proba(graphs))
-
-    def _graphs(self, X):
         check_is_fitted(self)
-        return point_graphs(validate_data(self, X, reset=False))
+        found = self.estimator_.predict_proba(self.samples(validate_data(self, X, reset=False)))
+        return self.probabilities(found)
+
+    def samples(self, X):
+        return point_graphs(X)
+
+    def labels(self, y):
+        return y[:, None]
+
+    def probabilities(self, found):
+        return np.concatenate(found)
+
+
+class OnIndicators(OnPoints):
+    """A classifier of points by one of several labels, of which every point has one."""
+
+    def samples(self, X):
+        return X
+
+    def labels(self, y):
+        return np.eye(len(self.classes_), dtype=int)[y]
+
+    def probabilities(self, found):
+        return found / found.sum(axis=1, keepdims=True)
 
 
 LEARNERS = [
@@ -59,12 +80,15 @@ LEARNERS = [
     CuttingPlaneSVM(),
     LatentSVM(1, base=FrankWolfeSVM()),
 ]
+SEVERAL = MultiLabelClassifier(hidden=(), base=StructuralSVM(max_iter=200, batch_size=None))
 OUT_OF_REACH = {
     "check_sample_weight_equivalence_on_dense_data": "equal to the optimiser's tolerance; see test_sample_weight.py",
 }
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@parametrize_with_checks([OnPoints(learner) for learner in LEARNERS], expected_failed_checks=lambda _: OUT_OF_REACH)
-def test_estimators_on_points(estimator, check):
+@parametrize_with_checks(
+    [*map(OnPoints, LEARNERS), OnIndicators(SEVERAL)], expected_failed_checks=lambda _: OUT_OF_REACH
+)
+def test_estimators_on_plain_arrays(estimator, check):
     check(estimator)

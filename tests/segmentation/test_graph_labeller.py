@@ -1,5 +1,7 @@
 """What a fitted segmenter says of graphs that its describer has made."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -33,3 +35,19 @@ def test_other_classes_are_refused(small_model):
     small_model.check_classes(small_model.describer_.classes, "the dataset")
     with pytest.raises(ValueError, match="the dataset has the classes"):
         small_model.check_classes(Classes((ClassEntry(0, "cat"),)), "the dataset")
+
+
+def test_the_temperature_is_that_of_the_most_probable_pixels(small_model, held_graphs):
+    model = copy.deepcopy(small_model)
+    labels = [model.label_graph(graph) for graph in held_graphs.X]
+
+    def likelihood(temperature):
+        model.stages_[-1].temperature_ = temperature
+        proba = [model.region_proba(model.potentials(graph)) for graph in held_graphs.X]
+        pairs = zip(proba, held_graphs.truth, strict=True)
+        return sum(float((t.n_pixels * np.log(np.maximum(p[t.node, t.label], 1e-6))).sum()) for p, t in pairs)
+
+    found = model.calibrate_graphs(held_graphs).stages_[-1].temperature_
+    assert found != 1.0
+    assert likelihood(found) >= max(likelihood(factor * found) for factor in (0.8, 1.25))
+    assert all((y == model.label_graph(graph)).all() for y, graph in zip(labels, held_graphs.X, strict=True))

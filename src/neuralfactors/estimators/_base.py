@@ -35,7 +35,7 @@ class StructuredEstimator(Predictor):
     Parameters
     ----------
     n_labels : int or None, default=None
-        None: the highest label in Y plus 1.
+        None: the highest label in Y plus 1; where labels are no integers, as many as there are.
     callbacks : sequence of callable or None, default=None
         Each gets the record of every epoch; one that returns True ends the training.
     verbose : int, default=0

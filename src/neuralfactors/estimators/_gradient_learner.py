@@ -28,7 +28,14 @@ from neuralfactors.learning._descent import Descent, Progress
 from neuralfactors.learning._history import Callback, ProgressBar, Record, close
 from neuralfactors.learning._losses import AUTO, check_class_weight, check_part, refuse_cost_matrix
 from neuralfactors.learning._subgradient import Pair, Subgradient, TrainingSettings
-from neuralfactors.learning._training_graphs import Samples, check_pairs, digest, has_edges, warn_of_dropped_edges
+from neuralfactors.learning._training_graphs import (
+    ClassWeight,
+    Samples,
+    check_pairs,
+    digest,
+    has_edges,
+    warn_of_dropped_edges,
+)
 
 OWN_MODULE = 3  # hidden layers that a module in place of a factor counts for, where "auto" chooses its learning rate
 
@@ -38,7 +45,7 @@ class Objective(NamedTuple):
 
     loss: str
     C: Pair
-    class_weight: str | ArrayLike | None
+    class_weight: ClassWeight
     void: str
 
 

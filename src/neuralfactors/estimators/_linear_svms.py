@@ -31,7 +31,7 @@ from neuralfactors.learning._losses import (
     check_option,
     check_positive,
 )
-from neuralfactors.learning._training_graphs import Samples, warn_of_dropped_edges
+from neuralfactors.learning._training_graphs import ClassWeight, Samples, warn_of_dropped_edges
 from neuralfactors.learning._warm_start import KeptBlocks, KeptLabellings
 
 Kept = TypeVar("Kept", KeptBlocks, KeptLabellings)
@@ -49,7 +49,7 @@ class ConvexEstimator(StructuredEstimator):
     symmetric: bool | Sequence[int] = False
     interaction_sign: ArrayLike | None = None
     warm_start: bool = False
-    class_weight: str | ArrayLike | None = None
+    class_weight: ClassWeight = None
     decoder: Decoder | None = None
 
     _parts: ClassVar[Parts] = {"decoder": or_default(Decoder)}
@@ -165,7 +165,7 @@ class CuttingPlaneSVM(ConvexEstimator):
         Whether `fit` begins with the constraints that the last one found, and their weights. Parameters such as `C` and
         data may differ: what the constraints are worth is computed anew. Graphs are told apart by their place in X;
         those with another number of nodes start afresh. Files do not hold constraints.
-    class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
+    class_weight : None, "balanced", dict or array of shape (L,) or (L, L), default=None
         What a wrong node costs by its true class, or by its true class (row) and the predicted one (column).
     decoder : Decoder or None, default=None
         How to do inference. None: `Decoder()`.
@@ -235,7 +235,7 @@ class FrankWolfeSVM(ConvexEstimator):
         As in `CuttingPlaneSVM`.
     warm_start : bool, default=False
         As in `CuttingPlaneSVM`.
-    class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
+    class_weight : None, "balanced", dict or array of shape (L,) or (L, L), default=None
         What a wrong node costs by its true class, or by its true class (row) and the predicted one (column).
     decoder : Decoder or None, default=None
         How to do inference. None: `Decoder()`.

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 
-from numpy.typing import ArrayLike
-
 from neuralfactors.estimators._base import Described
 from neuralfactors.estimators._gradient_learner import JointEstimator, Objective
 from neuralfactors.learning._losses import AUTO
 from neuralfactors.learning._subgradient import pair
+from neuralfactors.learning._training_graphs import ClassWeight
 
 
 @dataclass(eq=False, repr=False)
@@ -30,7 +29,7 @@ class StructuralSVM(JointEstimator):
         That of edges, where a `Network` may be symmetric. Like `interaction_C` and the interaction's learning rate, it
         does not count with a `BatchModel`.
     n_labels : int or None, default=None
-        None: the highest label in Y plus 1.
+        None: the highest label in Y plus 1; where labels are no integers, as many as there are.
     callbacks : sequence or None, default=None
         Each is called with the record of every epoch; one that returns True ends the training. A `Checkpoint` among
         them keeps the run in a file, a `TensorBoard` writes a log.
@@ -60,13 +59,18 @@ class StructuralSVM(JointEstimator):
         graphs, and C = 1 of both for single points.
     interaction_C : float, "auto" or None, default=None
         That of the interaction factor; "auto" as for `C`, None: the same as `C`.
-    class_weight : None, "balanced" or array of shape (L,) or (L, L), default=None
-        η, what a wrong node costs by its true class, or by its true class (row) and the predicted one (column).
+    class_weight : None, "balanced", dict or array of shape (L,) or (L, L), default=None
+        η, what a wrong node costs by its true class, or by its true class (row) and the predicted one (column). A dict
+        has it by label, and 1 for those that it does not name; an array, in the order of `classes_`.
 
     Attributes
     ----------
     model_ : FactorModel
-    n_labels_, n_node_features_, n_edge_features_, order_ : int
+    classes_ : ndarray of shape (L,)
+        The labels, in the order of the columns of `predict_proba`.
+    n_labels_, n_node_features_, n_edge_features_, n_features_in_, order_ : int
+    temperature_ : float
+        That of `predict_proba`; see `calibrate`.
     C_, interaction_C_, learning_rate_, interaction_learning_rate_, batch_size_, max_iter_
         The values used, whatever "auto" stands for.
     history_ : list of dict
@@ -90,7 +94,7 @@ class StructuralSVM(JointEstimator):
     void: str = "complete"
     C: float | str = AUTO
     interaction_C: float | str | None = None  # noqa: N815
-    class_weight: str | ArrayLike | None = None
+    class_weight: ClassWeight = None
 
     def _objective(self) -> Objective:
         return Objective("hinge", pair(self.C, self.interaction_C), self.class_weight, self.void)

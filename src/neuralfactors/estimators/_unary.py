@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import log_softmax
 from sklearn.base import TransformerMixin
 
@@ -19,7 +19,7 @@ from neuralfactors.estimators._gradient_learner import GradientEstimator, Object
 from neuralfactors.estimators._labels import Predictions
 from neuralfactors.learning._decode import Decoder
 from neuralfactors.learning._losses import AUTO
-from neuralfactors.learning._training_graphs import check_sequence
+from neuralfactors.learning._training_graphs import ClassWeight, check_sequence
 
 
 @dataclass(eq=False, repr=False)
@@ -53,7 +53,7 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         What `transform` gives.
     C : float or "auto", default="auto"
         As in `StructuralSVM`. A C of scikit-learn's LogisticRegression is C·N here where graphs have one node each.
-    class_weight : None, "balanced" or array of shape (L,), default=None
+    class_weight : None, "balanced", dict or array of shape (L,), default=None
         η, what a wrong node costs by its true class.
 
     Attributes
@@ -71,7 +71,7 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
     _: KW_ONLY
     output: str = "probability"
     C: float | str = AUTO
-    class_weight: str | ArrayLike | None = None
+    class_weight: ClassWeight = None
 
     def _predict(self, X: Sequence[Graph], known: Sequence[NDArray[np.int64]] | None = None) -> list[NDArray[np.int64]]:
         predictions = [scores.argmax(axis=1) for scores in self._unary_scores(X)]

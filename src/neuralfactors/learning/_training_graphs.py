@@ -19,6 +19,8 @@ from neuralfactors._core.graph import Graph, check_agreement, check_labels
 from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.sparse import is_sparse, stored_arrays
 
+ClassWeight = str | Mapping[Any, float] | ArrayLike | None
+
 # Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking
 # the kernel for fresh pages, and which keeps memory independent of the number of graphs.
 CHUNK_ENTRIES = 6 * 2**20
@@ -162,7 +164,7 @@ class Samples:
         """Whether void nodes stay, to be completed, and are more than half of all."""
         return not self.drop_void and 2 * int(self.class_counts().sum()) < sum(len(y) for y in self.Y)
 
-    def class_weight(self, option: Any) -> NDArray[np.float64] | None:
+    def class_weight(self, option: ClassWeight) -> NDArray[np.float64] | None:
         """η of every class, or pair of them, for `class_weight=None`, "balanced", a dict or an array (L,) or (L, L).
 
         "balanced" weighs a class by the inverse of its frequency, scaled so that the mean over the labelled nodes is 1;
