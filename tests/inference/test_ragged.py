@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import SLACK, MapProblem, brute_force, problems, random_tree
 
-from neuralfactors.inference import solve, solve_batch
+from neuralfactors.inference import marginals, solve, solve_batch
 from neuralfactors.inference._exact import solve_exact
 from neuralfactors.inference._ragged import is_ragged
 from neuralfactors.inference._validate import check_problem
@@ -146,6 +146,19 @@ def test_graphs_of_a_batch_are_solved_each_for_itself(drawn, n_threads):
     assert [r.score for r in solve_exact(problem)] == pytest.approx(
         [solve_exact(problem.graph(g))[0].score for g in range(len(graphs))]
     )
+
+
+@given(drawn=ragged_problems(max_nodes=4, max_labels=3, edges_of=random_tree))
+def test_sums_are_those_of_the_padded_problem(drawn):
+    (rows, tables, edges), padded = drawn
+    scale = 1 + padded.magnitude
+    found = marginals([row / scale for row in rows], [t / scale for t in tables], edges)
+    labellings = list(np.ndindex(*map(len, rows)))
+    weights = np.exp([padded.score(y) / scale for y in labellings])
+    assert found.log_partition == pytest.approx(np.log(weights.sum()), abs=1e-5)
+    for i, row in enumerate(rows):
+        expected = [weights[[y[i] == a for y in labellings]].sum() / weights.sum() for a in range(len(row))]
+        np.testing.assert_allclose(found.nodes[i], np.pad(expected, (0, found.nodes.shape[1] - len(row))), atol=1e-5)
 
 
 def test_larger_problems_agree_with_their_padded_twins():

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.inference import _validate as validate
 from neuralfactors.inference._problem import Scores
-from neuralfactors.inference._ragged import as_scores
+from neuralfactors.inference._ragged import as_scores, is_ragged, pad_ragged
 
 MAX_ENTRIES = 2**22  # of one table of an exact sum: a few hundredths of a second, 32 MB
 
@@ -45,17 +45,22 @@ class SumProblem:
 
 
 def check_sums(
-    unary: ArrayLike,
-    interaction: ArrayLike,
+    unary: validate.Arrays,
+    interaction: validate.Arrays,
     edges: ArrayLike,
     node_ptr: ArrayLike | None = None,
     edge_ptr: ArrayLike | None = None,
 ) -> SumProblem:
-    """A `SumProblem` from the caller's arrays, which are not copied if they are C-contiguous and of one float type."""
+    """A `SumProblem` from the caller's arrays, which are not copied if they are C-contiguous and of one float type.
+
+    Lists for nodes with numbers of labels of their own are padded.
+    """
+    e = _edges(edges)
+    if is_ragged(unary):
+        unary, interaction = pad_ragged(unary, interaction, e)
     u, p = as_scores(unary, "unary"), as_scores(interaction, "interaction")
     if u.ndim != 2 or u.shape[1] == 0:
         raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
-    e = _edges(edges)
     shape = (u.shape[1],) * e.shape[1]
     if p.size == 0 and len(e) == 0:
         p = p.reshape(0, *shape)

@@ -108,13 +108,16 @@ class BatchMarginals:
         return (self[g] for g in range(len(self)))
 
 
-def marginals(unary: ArrayLike, interaction: ArrayLike, edges: ArrayLike, **options: Unpack[SumOptions]) -> Marginals:
+def marginals(
+    unary: validate.Arrays, interaction: validate.Arrays, edges: ArrayLike, **options: Unpack[SumOptions]
+) -> Marginals:
     """The partition function and the marginals of p(y) ∝ exp(Σᵢ unary[i, yᵢ] + Σₑ interaction[e, yᵤ, yᵥ]).
 
     Parameters
     ----------
-    unary : array of shape (n_nodes, n_labels)
-        Scores of the labels of each node, float32, float64 or integers. -inf forbids a label; sums are in float64.
+    unary : array of shape (n_nodes, n_labels), or list of vectors
+        Scores of the labels of each node, float32, float64 or integers. -inf forbids a label; sums are in float64. A
+        list of vectors of different lengths, as in `solve`, is padded: other labels have the probability 0.
     interaction : array of shape (n_edges, n_labels, n_labels), or (1, n_labels, n_labels)
         Scores of the label pairs of each edge, or one table for all; with a label axis more for each further node of
         an edge.
@@ -164,8 +167,8 @@ def marginals(unary: ArrayLike, interaction: ArrayLike, edges: ArrayLike, **opti
 
 
 def marginals_batch(
-    unary: ArrayLike,
-    interaction: ArrayLike,
+    unary: validate.Arrays,
+    interaction: validate.Arrays,
     edges: ArrayLike,
     node_ptr: ArrayLike,
     edge_ptr: ArrayLike,
