@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -54,6 +54,107 @@ class Pieces(NamedTuple):
     node_ptr: Tensor
     edge_ptr: Tensor
     layout: Layout
+
+
+class LaidOut:
+    """Potentials of sequences and pictures: made of arrays, and their labels as such arrays again."""
+
+    layout: Layout | None
+
+    @classmethod
+    def chain(
+        cls,
+        emissions: Tensor,
+        transitions: Tensor,
+        mask: Tensor | None = None,
+        start: Tensor | None = None,
+        end: Tensor | None = None,
+    ) -> Self:
+        """Potentials of B sequences of at most T steps, as a linear-chain CRF has them.
+
+        Parameters
+        ----------
+        emissions : Tensor of shape (B, T, L)
+            Scores of the labels of every step.
+        transitions : Tensor of shape (L, L), or (B, T − 1, L, L) for tables of their own
+            Scores of a label (first axis) and the one after it.
+        mask : Tensor of shape (B, T), default=None
+            True for the steps of a sequence, false for the padding after them; None: no padding.
+        start, end : Tensor of shape (L,), default=None
+            Scores of the label of the first and of the last step.
+
+        Returns
+        -------
+        Potentials
+            A graph each sequence; its nodes are the steps that `mask` keeps.
+
+        Examples
+        --------
+        >>> from neuralfactors import Potentials
+        >>> emissions, mask = torch.zeros(2, 3, 2), torch.tensor([[True, True, True], [True, False, False]])
+        >>> chain = Potentials.chain(emissions, torch.eye(2), mask, start=torch.tensor([0.0, 1.0]))
+        >>> chain.edges.tolist(), chain.node_ptr.tolist()
+        ([[0, 1], [1, 2]], [0, 3, 4])
+        >>> chain.unflatten(torch.tensor([1, 1, 1, 0])).tolist()
+        [[1, 1, 1], [0, -1, -1]]
+        """
+        return cls(*chains(emissions, transitions, mask, start, end))  # type: ignore[call-arg]
+
+    @classmethod
+    def grid(
+        cls,
+        unary: Tensor,
+        horizontal: Tensor,
+        vertical: Tensor | None = None,
+        *,
+        diagonal: Tensor | None = None,
+        antidiagonal: Tensor | None = None,
+    ) -> Self:
+        """Potentials of a picture, or of B pictures, with 4 neighbours a pixel; with a `diagonal`, 8.
+
+        Parameters
+        ----------
+        unary : Tensor of shape (B, H, W, L) or (H, W, L)
+            Scores of the labels of every pixel.
+        horizontal : Tensor of shape (L, L), or (B, H, W − 1, L, L) for tables of their own
+            Scores of the labels of a pixel (first axis) and its right neighbour. Pictures without B have no such axis
+            here either.
+        vertical : Tensor of shape (L, L) or (B, H − 1, W, L, L), default=None
+            The same with the neighbour below; None: as `horizontal`.
+        diagonal, antidiagonal : Tensor of shape (L, L) or (B, H − 1, W − 1, L, L), default=None
+            The same with the neighbour below to the right, and to the left, whose pixel is that above to the right.
+            `antidiagonal=None`: as `diagonal`.
+
+        Returns
+        -------
+        Potentials
+            A graph each picture; its nodes are the pixels, row by row.
+
+        Examples
+        --------
+        >>> from neuralfactors import Potentials
+        >>> grid = Potentials.grid(torch.zeros(2, 3, 4), torch.eye(4))
+        >>> grid.edges.tolist()
+        [[0, 1], [1, 2], [3, 4], [4, 5], [0, 3], [1, 4], [2, 5]]
+        >>> len(Potentials.grid(torch.zeros(5, 2, 3, 4), torch.eye(4), diagonal=0.7 * torch.eye(4)).edges)
+        55
+        """
+        return cls(*grids(unary, horizontal, vertical, diagonal, antidiagonal))  # type: ignore[call-arg]
+
+    def unflatten(self, labels: Tensor) -> Tensor:
+        """Labels in the shape that `chain` or `grid` was given.
+
+        Parameters
+        ----------
+        labels : Tensor of shape (V,)
+            Of all nodes.
+
+        Returns
+        -------
+        Tensor of shape (B, T), (B, H, W) or (H, W)
+            With -1 in the padding. Potentials that were not made by `chain` or `grid` return `labels` as they are.
+        """
+        return labels if self.layout is None else self.layout.unflatten(labels)
 
 
 def chains(

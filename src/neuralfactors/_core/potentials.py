@@ -6,6 +6,7 @@ differentiable. The letters are the paper's: y are the true labels, z those that
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Self
@@ -15,11 +16,12 @@ from torch import Tensor
 
 from neuralfactors._core import score_tensors
 from neuralfactors._core.distribution import Distribution, ScoreTensors
-from neuralfactors._core.layouts import Layout, chains, grids
+from neuralfactors._core.layouts import LaidOut, Layout
+from neuralfactors._core.ragged_tables import RaggedTables, absent_labels
 
 
 @dataclass(frozen=True, eq=False)
-class Potentials(Distribution):
+class Potentials(LaidOut, Distribution):
     """Scores over V nodes, E interactions and L labels of a batch of G graphs; higher is better.
 
     Parameters
@@ -38,6 +40,10 @@ class Potentials(Distribution):
         The same for interactions.
     layout : Layout, default=None
         Where nodes lie in the array (B, T) or (B, H, W) that they were made from; `chain` and `grid` set it.
+    sizes : Tensor of shape (V,), default=None
+        int64, how many labels each node has, where nodes differ in that; entries of `unary` beyond them do not count,
+        and `interaction` is one vector: the tables (sizes[u], sizes[v]) of all edges, one after the other. `ragged`
+        makes such potentials of lists. None: L for every node.
 
     Raises
     ------
@@ -57,13 +63,20 @@ class Potentials(Distribution):
     node_ptr: Tensor = None  # type: ignore[assignment]  # (G + 1,) int64, on the CPU; never None once constructed
     edge_ptr: Tensor = None  # type: ignore[assignment]  # (G + 1,) int64, on the CPU; never None once constructed
     layout: Layout | None = None  # where nodes lie in the array (B, T) or (B, H, W) that they were made from
+    sizes: Tensor | None = None  # (V,) int64; `interaction` is then flat
 
+    _ragged: RaggedTables | None = field(default=None, init=False, repr=False)
     _known: dict[Tensor, Tensor] = field(default_factory=dict, init=False, repr=False)  # pointers -> graph of each row
 
     def __post_init__(self) -> None:
-        tables = score_tensors.distinct_tables(self.interaction, self.edges.ndim and self.edges.shape[-1] + 1)
-        score_tensors.check_shapes(self.unary, self.interaction, tables, self.edges)
-        object.__setattr__(self, "interaction", tables)
+        if self.sizes is None:
+            tables = score_tensors.distinct_tables(self.interaction, self.edges.ndim and self.edges.shape[-1] + 1)
+            score_tensors.check_shapes(self.unary, self.interaction, tables, self.edges)
+            object.__setattr__(self, "interaction", tables)
+        else:
+            score_tensors.check_sizes(self.unary, self.sizes, self.edges)
+            object.__setattr__(self, "_ragged", RaggedTables.of(self.sizes, self.edges))
+            score_tensors.check_entries(self.interaction, self._ragged.n_entries)  # type: ignore[union-attr]
         for name, rows in (("node_ptr", self.unary), ("edge_ptr", self.edges)):
             if getattr(self, name) is None:
                 object.__setattr__(self, name, torch.tensor([0, len(rows)]))
@@ -73,101 +86,51 @@ class Potentials(Distribution):
         score_tensors.check_same_length(node_ptr=self.node_ptr, edge_ptr=self.edge_ptr)
 
     @classmethod
-    def chain(
+    def ragged(
         cls,
-        emissions: Tensor,
-        transitions: Tensor,
-        mask: Tensor | None = None,
-        start: Tensor | None = None,
-        end: Tensor | None = None,
-    ) -> Potentials:
-        """Potentials of B sequences of at most T steps, as a linear-chain CRF has them.
+        unary: Sequence[Tensor],
+        interaction: Sequence[Tensor],
+        edges: Tensor,
+        node_ptr: Tensor | None = None,
+        edge_ptr: Tensor | None = None,
+    ) -> Self:
+        """Potentials of nodes that have numbers of labels of their own.
 
         Parameters
         ----------
-        emissions : Tensor of shape (B, T, L)
-            Scores of the labels of every step.
-        transitions : Tensor of shape (L, L), or (B, T − 1, L, L) for tables of their own
-            Scores of a label (first axis) and the one after it.
-        mask : Tensor of shape (B, T), default=None
-            True for the steps of a sequence, false for the padding after them; None: no padding.
-        start, end : Tensor of shape (L,), default=None
-            Scores of the label of the first and of the last step.
+        unary : sequence of Tensor
+            For every node the scores of its labels.
+        interaction : sequence of Tensor
+            For every edge (u, v) a table with as many rows as u has labels and as many columns as v has.
+        edges : Tensor of shape (E, 2)
+            int64, node numbers within the batch.
+        node_ptr, edge_ptr : Tensor of shape (G + 1,), default=None
+            As in the constructor.
 
         Returns
         -------
         Potentials
-            A graph each sequence; its nodes are the steps that `mask` keeps.
+            With `sizes`.
 
         Examples
         --------
-        >>> emissions, mask = torch.zeros(2, 3, 2), torch.tensor([[True, True, True], [True, False, False]])
-        >>> chain = Potentials.chain(emissions, torch.eye(2), mask, start=torch.tensor([0.0, 1.0]))
-        >>> chain.edges.tolist(), chain.node_ptr.tolist()
-        ([[0, 1], [1, 2]], [0, 3, 4])
-        >>> chain.unflatten(torch.tensor([1, 1, 1, 0])).tolist()
-        [[1, 1, 1], [0, -1, -1]]
+        >>> rows, table = [torch.tensor([0.0, 1.0]), torch.tensor([0.0, 0.0, 2.0])], torch.eye(2, 3)
+        >>> potentials = Potentials.ragged(rows, [table], torch.tensor([[0, 1]]))
+        >>> potentials.argmax().tolist(), potentials.score(torch.tensor([1, 1])).tolist()
+        ([1, 2], [2.0])
         """
-        return cls(*chains(emissions, transitions, mask, start, end))
-
-    @classmethod
-    def grid(
-        cls,
-        unary: Tensor,
-        horizontal: Tensor,
-        vertical: Tensor | None = None,
-        *,
-        diagonal: Tensor | None = None,
-        antidiagonal: Tensor | None = None,
-    ) -> Potentials:
-        """Potentials of a picture, or of B pictures, with 4 neighbours a pixel; with a `diagonal`, 8.
-
-        Parameters
-        ----------
-        unary : Tensor of shape (B, H, W, L) or (H, W, L)
-            Scores of the labels of every pixel.
-        horizontal : Tensor of shape (L, L), or (B, H, W − 1, L, L) for tables of their own
-            Scores of the labels of a pixel (first axis) and its right neighbour. Pictures without B have no such axis
-            here either.
-        vertical : Tensor of shape (L, L) or (B, H − 1, W, L, L), default=None
-            The same with the neighbour below; None: as `horizontal`.
-        diagonal, antidiagonal : Tensor of shape (L, L) or (B, H − 1, W − 1, L, L), default=None
-            The same with the neighbour below to the right, and to the left, whose pixel is that above to the right.
-            `antidiagonal=None`: as `diagonal`.
-
-        Returns
-        -------
-        Potentials
-            A graph each picture; its nodes are the pixels, row by row.
-
-        Examples
-        --------
-        >>> grid = Potentials.grid(torch.zeros(2, 3, 4), torch.eye(4))
-        >>> grid.edges.tolist()
-        [[0, 1], [1, 2], [3, 4], [4, 5], [0, 3], [1, 4], [2, 5]]
-        >>> len(Potentials.grid(torch.zeros(5, 2, 3, 4), torch.eye(4), diagonal=0.7 * torch.eye(4)).edges)
-        55
-        """
-        return cls(*grids(unary, horizontal, vertical, diagonal, antidiagonal))
-
-    def unflatten(self, labels: Tensor) -> Tensor:
-        """Labels in the shape that `chain` or `grid` was given.
-
-        Parameters
-        ----------
-        labels : Tensor of shape (V,)
-            Of all nodes.
-
-        Returns
-        -------
-        Tensor of shape (B, T), (B, H, W) or (H, W)
-            With -1 in the padding. Potentials that were not made by `chain` or `grid` return `labels` as they are.
-        """
-        return labels if self.layout is None else self.layout.unflatten(labels)
+        sizes = [len(row) for row in unary]
+        rows = torch.nn.utils.rnn.pad_sequence(list(unary), batch_first=True, padding_value=-torch.inf)
+        for (u, v), table in zip(edges.tolist(), interaction, strict=True):
+            if table.shape != (sizes[u], sizes[v]):
+                expected = sizes[u], sizes[v]
+                raise ValueError(f"the table of edge ({u}, {v}) must have shape {expected}, got {tuple(table.shape)}")
+        flat = [table.flatten() for table in interaction] or [rows.new_zeros(0)]
+        return cls(rows, torch.cat(flat), edges, node_ptr, edge_ptr, sizes=torch.tensor(sizes))  # type: ignore[arg-type]
 
     @property
     def n_labels(self) -> int:
-        """Number of labels, L."""
+        """Number of labels, L, of a node or of that which has most."""
         return self.unary.shape[1]
 
     @property
@@ -177,13 +140,18 @@ class Potentials(Distribution):
 
     @property
     def tables(self) -> Tensor:
-        """The table of every interaction, (E, L, ..., L), without a copy of one that all share."""
+        """The table of every interaction, (E, L, ..., L), without a copy of one that all share.
+
+        Where nodes have numbers of labels of their own, with zeros for labels that a node does not have.
+        """
+        if self._ragged is not None:
+            return self._ragged.pad(self.interaction, self.n_labels)
         return self.interaction.expand(len(self.edges), *self.interaction.shape[1:])
 
     @property
     def shared(self) -> bool:
         """Whether one table stands for all edges."""
-        return len(self.interaction) == 1
+        return self._ragged is None and len(self.interaction) == 1
 
     @property
     def node_graph(self) -> Tensor:
@@ -250,12 +218,16 @@ class Potentials(Distribution):
         edges : Tensor of shape (E,)
             Interaction scores.
         """
-        joint = score_tensors.joint_labels(y, self.edges, self.n_labels)
-        return self.unary.gather(1, y[:, None])[:, 0], self._entries(joint[:, None])[:, 0]
+        return self.unary.gather(1, y[:, None])[:, 0], self._entries(self._joint_labels(y)[:, None])[:, 0]
+
+    def _joint_labels(self, y: Tensor) -> Tensor:
+        if self._ragged is not None:
+            return self._ragged.joint_labels(y)
+        return score_tensors.joint_labels(y, self.edges, self.n_labels)
 
     def _entries(self, joint: Tensor) -> Tensor:
         """The entries `joint` (E, N) of the tables, in one step: each would cost a gradient of the size of all."""
-        if self.shared:  # by `index_select`, whose gradient is that of one table
+        if self.shared or self._ragged is not None:  # by `index_select`, whose gradient is that of the tables
             return self.interaction.flatten().index_select(0, joint.reshape(-1)).view(joint.shape)
         return self.interaction.flatten(1).gather(1, joint)
 
@@ -276,7 +248,7 @@ class Potentials(Distribution):
         Tensor of shape (G,)
             Differentiable; rows at which `z` and `y` agree take no part in the gradient.
         """
-        before, after = (score_tensors.joint_labels(labels, self.edges, self.n_labels) for labels in (y, z))
+        before, after = self._joint_labels(y), self._joint_labels(z)
         changed = before != after if inside is None else (before != after) & inside[self.edges].all(dim=1)
         nodes = score_tensors.difference(self.unary.gather(1, torch.stack([z, y], dim=1)), z != y)
         edges = score_tensors.difference(self._entries(torch.stack([after, before], dim=1)), changed)
@@ -303,8 +275,12 @@ class Potentials(Distribution):
 
     @property
     def tensors(self) -> ScoreTensors:
-        """The scores, edges and pointers."""
-        return ScoreTensors(self.unary, self.interaction, self.edges, self.node_ptr, self.edge_ptr)
+        """The scores, edges and pointers; labels that a node does not have are forbidden."""
+        if self.sizes is None:
+            return ScoreTensors(self.unary, self.interaction, self.edges, self.node_ptr, self.edge_ptr)
+        absent = absent_labels(self.sizes.to(self.unary.device), self.n_labels)
+        unary = self.unary.masked_fill(absent, -torch.inf)
+        return ScoreTensors(unary, self.tables, self.edges, self.node_ptr, self.edge_ptr)
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Self:
         """The same on another device.
@@ -321,8 +297,30 @@ class Potentials(Distribution):
         Potentials
             The pointers stay on the CPU.
         """
-        unary, tables, edges = (t.to(device, non_blocking=non_blocking) for t in self.tensors[:3])
+        given = self.unary, self.interaction, self.edges
+        unary, tables, edges = (t.to(device, non_blocking=non_blocking) for t in given)
         return replace(self, unary=unary, interaction=tables, edges=edges)
+
+    def graph(self, g: int) -> Potentials:
+        """Those of graph `g` alone.
+
+        Parameters
+        ----------
+        g : int
+            From 0 to G - 1.
+
+        Returns
+        -------
+        Potentials
+            Copies, with nodes numbered from 0.
+        """
+        (first, end), (begin, stop) = self.node_ptr[g : g + 2].tolist(), self.edge_ptr[g : g + 2].tolist()
+        unary, edges = self.unary[first:end].clone(), self.edges[begin:stop] - first
+        if self._ragged is None or self.sizes is None:
+            tables = self.interaction if self.shared else self.interaction[begin:stop]
+            return Potentials(unary, tables.clone(), edges)
+        ends = [*self._ragged.first.tolist(), self._ragged.n_entries]
+        return Potentials(unary, self.interaction[ends[begin] : ends[stop]].clone(), edges, sizes=self.sizes[first:end])
 
     def masked(self, labelled: Tensor) -> Potentials:
         """The potentials with zeros at some nodes and at the edges that touch them.
@@ -343,5 +341,8 @@ class Potentials(Distribution):
             counts = torch.zeros_like(self.edge_ptr[1:]).index_add(0, self.edge_graph.cpu(), inside.cpu().long())
             edge_ptr = torch.cat([self.edge_ptr[:1], counts.cumsum(0)])
             return replace(self, unary=unary, edges=self.edges[inside], edge_ptr=edge_ptr)
+        if self._ragged is not None:
+            outside = self._ragged.repeat(~inside)
+            return replace(self, unary=unary, interaction=self.interaction.masked_fill(outside, 0.0))
         rows = inside.view((-1,) + (1,) * self.edges.shape[1])
         return replace(self, unary=unary, interaction=self.interaction.masked_fill(~rows, 0.0))

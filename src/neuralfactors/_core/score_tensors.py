@@ -21,6 +21,22 @@ def check_shapes(unary: Tensor, interaction: Tensor, tables: Tensor, edges: Tens
         raise ValueError(f"interaction must have shape {expected}, got {tuple(tables.shape)}")
 
 
+def check_sizes(unary: Tensor, sizes: Tensor, edges: Tensor) -> None:
+    """Refuse numbers of labels that do not fit the scores, and edges that do not join two nodes each."""
+    good = sizes.shape == unary.shape[:1] and sizes.dtype == torch.int64
+    if unary.ndim != 2 or not good or bool(((sizes < 1) | (sizes > unary.shape[1])).any()):
+        raise ValueError(f"sizes must be int64, one per row of unary, from 1 to its {unary.shape[-1]} columns")
+    if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype != torch.int64:
+        raise ValueError(f"edges must be int64 of shape (E, 2), got {edges.dtype} of shape {tuple(edges.shape)}")
+
+
+def check_entries(interaction: Tensor, n_entries: int) -> None:
+    """Refuse tables, one after the other, that have another number of entries."""
+    if tuple(interaction.shape) != (n_entries,):
+        expected = f"a vector of the {n_entries} entries of all tables"
+        raise ValueError(f"interaction must be {expected}, as sizes are given, got shape {tuple(interaction.shape)}")
+
+
 def check_pointers(pointers: Tensor, name: str, end: int, counted: str) -> None:
     """Refuse pointers that do not divide the rows of `counted` among graphs."""
     good = pointers.ndim == 1 and len(pointers) >= 1 and pointers.dtype == torch.int64

@@ -15,7 +15,7 @@ from torch import Tensor
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.potentials import Potentials
 from neuralfactors.inference._factor_graph import Factors
-from neuralfactors.inference._problem import Problem
+from neuralfactors.inference._problem import Places, Problem
 from neuralfactors.inference._solve import solve_problem
 from neuralfactors.inference._validate import Options, check_options, check_threads
 
@@ -191,7 +191,7 @@ def is_traced() -> bool:
 
 def tensors_of(potentials: Potentials) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The potentials as an operator of torch takes them: without gradient, in the order of `Potentials`."""
-    p = potentials
+    p = potentials.tensors
     return p.unary.detach(), p.interaction.detach(), p.edges, p.node_ptr, p.edge_ptr
 
 
@@ -224,13 +224,15 @@ def fake_decoded(*arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
 
 def problem_of(potentials: Potentials) -> Problem:
     """The problem that `potentials` pose, on the CPU; integers and half precision become floats."""
-    return make_problem(
-        _to_numpy(potentials.unary),
-        _to_numpy(potentials.interaction),
-        potentials.edges.cpu().contiguous().numpy(),
-        potentials.node_ptr.numpy(),
-        potentials.edge_ptr.numpy(),
-    )
+    unary, interaction = _to_numpy(potentials.unary), _to_numpy(potentials.interaction)
+    edges = potentials.edges.cpu().contiguous().numpy()
+    pointers = potentials.node_ptr.numpy(), potentials.edge_ptr.numpy()
+    if potentials.sizes is None:
+        return make_problem(unary, interaction, edges, *pointers)
+    sizes, dtype = potentials.sizes.cpu().numpy(), np.result_type(unary, interaction)
+    rows = unary[np.arange(unary.shape[1]) < sizes[:, None]].astype(dtype, copy=False)
+    tables = interaction.astype(dtype, copy=False)
+    return Problem(rows, tables, edges, *pointers, places=Places.of(sizes, edges))
 
 
 def make_problem(
@@ -276,7 +278,7 @@ def node_scores(potentials: Potentials) -> NDArray[np.float64]:
     Returns
     -------
     ndarray of shape (V, L)
-        -inf for a label that is proved to be impossible.
+        -inf for a label that is proved to be impossible, or that a node does not have.
 
     Examples
     --------
@@ -286,8 +288,11 @@ def node_scores(potentials: Potentials) -> NDArray[np.float64]:
            [ 0., -3.]])
     """
     found = solve_problem(problem_of(potentials), check_options(reduced_costs=True), n_threads=check_threads(None))
-    assert isinstance(found.reduced_costs, np.ndarray)
-    return 0.0 - found.reduced_costs
+    assert found.reduced_costs is not None
+    scores = np.full(tuple(potentials.unary.shape), -np.inf)
+    for row, costs in zip(scores, found.reduced_costs, strict=True):
+        row[: len(costs)] = 0.0 - costs
+    return scores
 
 
 def clamp_labelled(potentials: Potentials, y: Tensor) -> Potentials:

@@ -273,6 +273,10 @@ def as_labels(y: Tensor, potentials: Potentials) -> Tensor:
     y = as_int64(y)
     if not torch.compiler.is_compiling():  # else the search looks
         check_range(y, potentials.n_labels)
+        if potentials.sizes is not None and bool((y >= potentials.sizes.to(y.device)).any()):
+            node = int((y >= potentials.sizes.to(y.device)).nonzero()[0, 0])
+            last = int(potentials.sizes[node]) - 1
+            raise ValueError(f"y has label {int(y[node])} at node {node}, whose labels are 0 to {last}")
     return y
 
 
