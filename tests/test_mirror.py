@@ -31,9 +31,9 @@ TOPICS = {
     "inference/formats/test_damage.py",
     # what all learners have in common
     "estimators/test_buffers.py", "estimators/test_checks.py", "estimators/test_continuing.py",
-    "estimators/test_defaults.py",
-    "estimators/test_dropout.py", "estimators/test_model.py", "estimators/test_own_loss.py",
-    "estimators/test_pretraining.py", "estimators/test_sample_weight.py",
+    "estimators/test_defaults.py", "estimators/test_dropout.py", "estimators/test_model.py",
+    "estimators/test_node_types.py", "estimators/test_own_loss.py", "estimators/test_pretraining.py",
+    "estimators/test_sample_weight.py",
     "estimators/test_realdata.py",
     # from pictures to label maps and pages
     "cli/test_extras.py", "cli/test_many_classes.py", "cli/test_startup.py", "experiment/test_presets.py",

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         point_graphs,
     )
     from neuralfactors._core.potentials import Potentials
+    from neuralfactors._core.typed_model import TypedModel
     from neuralfactors.estimators import (
         CuttingPlaneSVM,
         FrankWolfeSVM,
@@ -66,6 +67,7 @@ __all__ = [
     "StructuredPerceptron",
     "StructuredPerceptronLoss",
     "Subgradient",
+    "TypedModel",
     "UnaryClassifier",
     "chain_edges",
     "chain_graph",
@@ -103,6 +105,7 @@ _HOMES = {
     "StructuredPerceptron": "estimators",
     "StructuredPerceptronLoss": "learning",
     "Subgradient": "learning",
+    "TypedModel": "_core.typed_model",
     "UnaryClassifier": "estimators",
     "chain_edges": "_core.lattice",
     "chain_graph": "_core.lattice",

@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from neuralfactors import Graph
-from neuralfactors._core.graph import check_agreement, check_labels
+from neuralfactors._core.graph import check_agreement
+from neuralfactors._core.graph_checks import check_labels
 
 
 def path(n_nodes=3, n_features=2, n_edge_features=1, seed=0):

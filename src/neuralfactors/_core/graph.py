@@ -1,12 +1,12 @@
 """Graphs with features: one sample of structured data, validated once, here.
 
 What the rest of the package takes for granted of a graph (finite features, edges between existing nodes, one row of
-features per edge) is checked when a `Graph` is made. Labels are checked by `check_labels`.
+features per edge) is checked when a `Graph` is made. Labels are checked by `graph_checks.check_labels`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors._common.labels import VOID
 from neuralfactors._core.graph_checks import as_numpy, check_edges, check_features, check_node_weight
+from neuralfactors._core.node_types import check_node_types, stack_types
 from neuralfactors._core.sparse import check_sparse, is_sparse, stored_arrays
 
 
@@ -55,6 +56,9 @@ class Graph(Counted):
         nodes alike, and a cross-entropy weighs a node by its highest cost.
     order : int, default=2
         Number of nodes that meet in an interaction, Q.
+    node_types : array of int of shape (V,), default=None
+        The type of every node, from 0: nodes of one type share their labels and a factor, and so do edges between two
+        types; see `of_types`. None: all nodes are of one kind. Only for dense features and order 2.
 
     Raises
     ------
@@ -72,6 +76,7 @@ class Graph(Counted):
     edges: NDArray[np.int64]  # (E, Q)
     edge_features: NDArray[np.floating[Any]]  # (E, K)
     node_weight: NDArray[np.floating[Any]] | None  # (V,) or (V, L)
+    node_types: NDArray[np.int64] | None  # (V,)
 
     def __init__(
         self,
@@ -81,6 +86,7 @@ class Graph(Counted):
         node_weight: ArrayLike | None = None,
         *,
         order: int = 2,
+        node_types: ArrayLike | None = None,
     ) -> None:
         check = check_sparse if is_sparse(node_features) else partial(check_features, ndim=2)
         nodes: Any = check(node_features, "node_features")
@@ -92,10 +98,50 @@ class Graph(Counted):
         if len(features) != len(ends):
             raise ValueError(f"edge_features needs one row per edge: expected {len(ends)} rows, got {len(features)}")
         weight = None if node_weight is None else check_node_weight(node_weight, nodes.shape[0])
-        self._fill(nodes, ends, features, weight)
+        if node_types is not None and (order != 2 or is_sparse(node_features)):
+            raise ValueError("node_types needs dense node_features and order=2")
+        types = None if node_types is None else check_node_types(node_types, nodes.shape[0])
+        self._fill(nodes, ends, features, weight, types)
 
     @classmethod
-    def unchecked(cls, node_features: Any, edges: Any, edge_features: Any, node_weight: Any) -> Graph:
+    def of_types(
+        cls,
+        node_features: Sequence[ArrayLike],
+        edges: ArrayLike | None = None,
+        edge_features: ArrayLike | None = None,
+        node_weight: ArrayLike | None = None,
+    ) -> Graph:
+        """A graph whose nodes come type by type, each type with features of its own.
+
+        Parameters
+        ----------
+        node_features : sequence of arrays of shape (n nodes of the type, its number of features)
+            One array per type. Nodes are numbered in their order, first all of type 0, then all of type 1, and so on.
+        edges : array of shape (E, 2), default=None
+            As in the constructor.
+        edge_features : array of shape (E, K), default=None
+            As in the constructor; edges between types that have fewer have zeros in the columns behind.
+        node_weight : array of shape (V,), default=None
+            As in the constructor.
+
+        Returns
+        -------
+        Graph
+            With `node_types`; its features have zeros behind those of types that have fewer.
+
+        Examples
+        --------
+        >>> graph = Graph.of_types([[[1.0, 2.0], [3.0, 4.0]], [[5.0]]], edges=[[0, 2], [1, 2]])
+        >>> graph.node_types.tolist(), graph.node_features.tolist()
+        ([0, 0, 1], [[1.0, 2.0], [3.0, 4.0], [5.0, 0.0]])
+        """
+        features, types = stack_types(node_features)
+        return cls(features, edges, edge_features, node_weight, node_types=types)
+
+    @classmethod
+    def unchecked(
+        cls, node_features: Any, edges: Any, edge_features: Any, node_weight: Any, node_types: Any = None
+    ) -> Graph:
         """A graph of arrays that are known to be valid: checking them would read all features once more.
 
         Parameters
@@ -108,6 +154,8 @@ class Graph(Counted):
             Of the same kind as `node_features`.
         node_weight : ndarray of shape (V,) or (V, L), or None
             Not negative.
+        node_types : ndarray of shape (V,), default=None
+            int64.
 
         Returns
         -------
@@ -115,14 +163,15 @@ class Graph(Counted):
             It holds these very arrays.
         """
         graph = object.__new__(cls)
-        graph._fill(node_features, edges, edge_features, node_weight)
+        graph._fill(node_features, edges, edge_features, node_weight, node_types)
         return graph
 
-    def _fill(self, nodes: Any, edges: Any, edge_features: Any, node_weight: Any) -> None:
+    def _fill(self, nodes: Any, edges: Any, edge_features: Any, node_weight: Any, node_types: Any) -> None:
         object.__setattr__(self, "node_features", nodes)
         object.__setattr__(self, "edges", edges)
         object.__setattr__(self, "edge_features", edge_features)
         object.__setattr__(self, "node_weight", node_weight)
+        object.__setattr__(self, "node_types", node_types)
 
     @property
     def order(self) -> int:
@@ -148,7 +197,8 @@ class Graph(Counted):
         Graph
             It shares edges, edge features and weights with this one.
         """
-        return Graph(node_features, self.edges, self.edge_features, self.node_weight, order=self.order)
+        others = self.edges, self.edge_features, self.node_weight
+        return Graph(node_features, *others, order=self.order, node_types=self.node_types)
 
     def subgraph(self, keep: NDArray[np.bool_]) -> Graph:
         """The graph of some of the nodes and of the edges between them.
@@ -174,8 +224,9 @@ class Graph(Counted):
         number = np.cumsum(keep) - 1
         inside = keep[self.edges].all(axis=1)
         weight = None if self.node_weight is None else self.node_weight[keep]
+        types = None if self.node_types is None else self.node_types[keep]
         edges = number[self.edges[inside]]
-        return Graph.unchecked(self.node_features[keep], edges, self.edge_features[inside], weight)
+        return Graph.unchecked(self.node_features[keep], edges, self.edge_features[inside], weight, types)
 
     @classmethod
     def from_networkx(
@@ -282,41 +333,6 @@ def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
     if not seen:
         raise ValueError("X must contain at least one Graph, got none")
     return seen[nodes][0], seen.get(edges, (0,))[0], seen.get(order, (2,))[0]
-
-
-def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int64]:
-    """Labels of a graph's nodes as int64 (V,).
-
-    Parameters
-    ----------
-    y : array of shape (V,)
-        Integers: labels from 0, or -1 for void.
-    n_nodes : int
-        V.
-    name : str, default="y"
-        What the errors call them.
-
-    Returns
-    -------
-    ndarray of shape (V,)
-        int64; `y` itself where it is that already.
-
-    Raises
-    ------
-    ValueError
-        If there is not one integer label ≥ -1 per node.
-    """
-    labels = np.asarray(y)
-    if labels.shape != (n_nodes,):
-        raise ValueError(f"{name} needs one label per node: expected shape ({n_nodes},), got {labels.shape}")
-    if labels.size and labels.dtype.kind not in "iub":  # an empty list has no type of its own
-        raise ValueError(f"{name} must contain integers, got dtype {labels.dtype}")
-    labels = labels.astype(np.int64, copy=False)
-    if labels.size and labels.min() < VOID:
-        raise ValueError(
-            f"{name} contains {labels.min()} at node {labels.argmin()}: labels are 0, 1, ... or -1 for void"
-        )
-    return labels
 
 
 def _attribute(data: dict[str, Any], name: str, where: str) -> Any:

@@ -14,11 +14,12 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from neuralfactors._core.graph import Counted, Graph, check_agreement, check_labels
+from neuralfactors._core.graph import Counted, Graph, check_agreement
+from neuralfactors._core.graph_checks import check_labels
 from neuralfactors._core.pyg import pieces_of
 from neuralfactors._core.sparse import is_sparse, stack_sparse
 
-MOVED = ("node_features", "edges", "edge_features", "node_weight", "y")  # with the batch, to its device
+MOVED = ("node_features", "edges", "edge_features", "node_weight", "y", "node_types")  # with the batch, to its device
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +42,8 @@ class GraphBatch(Counted):
         What a wrong node costs; None: 1.
     y : Tensor of shape (V,), default=None
         int64 labels, −1 for void.
+    node_types : Tensor of shape (V,), default=None
+        int64, the type of every node; None: there are none.
 
     Examples
     --------
@@ -59,6 +62,7 @@ class GraphBatch(Counted):
     edge_ptr: Tensor  # (G + 1,) int64, on the CPU
     node_weight: Tensor | None = None  # (V,) or (V, L)
     y: Tensor | None = None  # (V,) int64, −1 where there is no label
+    node_types: Tensor | None = None  # (V,) int64
 
     def __post_init__(self) -> None:
         if len(self.edges) != len(self.edge_features):
@@ -108,6 +112,9 @@ class GraphBatch(Counted):
         edges = np.concatenate(shifted) if joined else np.zeros((0, order), dtype=np.int64)
         features = [g.edge_features for g in joined] or [np.zeros((0, n_edge_features), dtype=np.float32)]
         weight = _weights(graphs)
+        types = [graph.node_types for graph in graphs if graph.node_types is not None]
+        if 0 < len(types) < len(graphs):
+            raise ValueError(f"graphs must all have node_types, or none, got {len(types)} of {len(graphs)}")
         return cls(
             _stack([graph.node_features for graph in graphs], dtype, convert_sparse),
             torch.from_numpy(edges),
@@ -116,6 +123,7 @@ class GraphBatch(Counted):
             torch.from_numpy(edge_ptr),
             None if weight is None else torch.from_numpy(weight).to(dtype),
             None if y is None else _labels(graphs, list(y)),
+            torch.from_numpy(np.concatenate(types)) if types else None,
         )
 
     @classmethod

@@ -9,6 +9,8 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
+from neuralfactors._common.labels import VOID
+
 
 def check_features(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floating[Any]]:
     """Numbers as a C-contiguous array of float32 or float64.
@@ -110,6 +112,41 @@ def check_node_weight(values: ArrayLike, n_nodes: int) -> NDArray[np.floating[An
         at = np.unravel_index(weight.argmin(), weight.shape)[0]
         raise ValueError(f"node_weight must not be negative, got {weight.min()} at node {at}")
     return weight
+
+
+def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int64]:
+    """Labels of a graph's nodes as int64 (V,).
+
+    Parameters
+    ----------
+    y : array of shape (V,)
+        Integers: labels from 0, or -1 for void.
+    n_nodes : int
+        V.
+    name : str, default="y"
+        What the errors call them.
+
+    Returns
+    -------
+    ndarray of shape (V,)
+        int64; `y` itself where it is that already.
+
+    Raises
+    ------
+    ValueError
+        If there is not one integer label ≥ -1 per node.
+    """
+    labels = np.asarray(y)
+    if labels.shape != (n_nodes,):
+        raise ValueError(f"{name} needs one label per node: expected shape ({n_nodes},), got {labels.shape}")
+    if labels.size and labels.dtype.kind not in "iub":  # an empty list has no type of its own
+        raise ValueError(f"{name} must contain integers, got dtype {labels.dtype}")
+    labels = labels.astype(np.int64, copy=False)
+    if labels.size and labels.min() < VOID:
+        raise ValueError(
+            f"{name} contains {labels.min()} at node {labels.argmin()}: labels are 0, 1, ... or -1 for void"
+        )
+    return labels
 
 
 def as_numpy(values: Any, name: str) -> NDArray[Any]:

@@ -317,8 +317,7 @@ class Potentials(LaidOut, Distribution):
         (first, end), (begin, stop) = self.node_ptr[g : g + 2].tolist(), self.edge_ptr[g : g + 2].tolist()
         unary, edges = self.unary[first:end].clone(), self.edges[begin:stop] - first
         if self._ragged is None or self.sizes is None:
-            tables = self.interaction if self.shared else self.interaction[begin:stop]
-            return Potentials(unary, tables.clone(), edges)
+            return Potentials(unary, self.tables[begin:stop].clone(), edges)
         ends = [*self._ragged.first.tolist(), self._ragged.n_entries]
         return Potentials(unary, self.interaction[ends[begin] : ends[stop]].clone(), edges, sizes=self.sizes[first:end])
 

@@ -17,6 +17,8 @@ from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import State, load_model, readable, save_model
 from neuralfactors._core.factor_model import BatchModel, FactorModel
 from neuralfactors._core.factors import Network
+from neuralfactors._core.node_types import NodeTypes
+from neuralfactors._core.typed_model import TypedModel
 from neuralfactors.estimators._prediction import Predictor
 from neuralfactors.estimators._saving import from_document, to_document, to_json
 from neuralfactors.learning._history import Callback
@@ -34,22 +36,25 @@ class StructuredEstimator(Predictor):
 
     Parameters
     ----------
-    n_labels : int or None, default=None
-        None: the highest label in Y plus 1; where labels are no integers, as many as there are.
+    n_labels : int, sequence of int or None, default=None
+        Number of labels; a sequence for graphs with `node_types`, one number per type. None: the highest label in Y
+        plus 1; where labels are no integers, as many as there are.
     callbacks : sequence of callable or None, default=None
         Each gets the record of every epoch; one that returns True ends the training.
     verbose : int, default=0
         1 shows a progress bar.
     """
 
-    n_labels: int | None = None
+    n_labels: int | Sequence[int] | None = None
     callbacks: Sequence[Callback] | None = None
     verbose: int = 0
 
     # What files hold of the fitted state besides the model and its history.
     _fitted: ClassVar[tuple[str, ...]] = (
         "n_labels_", "n_node_features_", "n_edge_features_", "order_", "label_values_", "temperature_",
+        "type_labels_", "type_pairs_",
     )  # fmt: skip
+    _accepts_types: ClassVar[bool] = False  # of nodes, with factors of their own
     _registry: ClassVar[dict[str, type[StructuredEstimator]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -166,6 +171,11 @@ class StructuredEstimator(Predictor):
         self.order_ = samples.order
         self.label_values_ = samples.classes
         self.temperature_ = 1.0
+        types = samples.types
+        if types is not None and not self._accepts_types:
+            raise ValueError(f"{type(self).__name__} does not accept graphs with node_types, as StructuralSVM does")
+        self.type_labels_ = None if types is None else list(types.n_labels)
+        self.type_pairs_ = None if types is None else [list(pair) for pair in types.pairs]
 
     def _networks(self) -> tuple[Described, Described | None]:
         """What the unary and the interaction factor are to be."""
@@ -178,10 +188,15 @@ class StructuredEstimator(Predictor):
     def _build_model(self, generator: torch.Generator) -> FactorModel:
         """A model with fresh parameters, drawn from `generator`."""
         unary, interaction = self._networks()
-        factors = [_build(unary, generator, self.n_node_features_, self.n_labels_, 1)]
-        if interaction is not None:
-            factors.append(_build(interaction, generator, self.n_edge_features_, self.n_labels_, self.order_))
-        model = self._join(*factors)
+        types = self._types()
+        if types is None or isinstance(unary, BatchModel):
+            factors = [_build(unary, generator, self.n_node_features_, self.n_labels_, 1)]
+            if interaction is not None:
+                factors.append(_build(interaction, generator, self.n_edge_features_, self.n_labels_, self.order_))
+            model = self._join(*factors)
+        else:
+            widths = self.n_node_features_, self.n_edge_features_
+            model = _build_typed(types, _as_networks(unary, interaction), widths, generator)
         device, dtype = self._place()
         if dtype not in DTYPES:
             raise ValueError(f"dtype must be one of {sorted(DTYPES)}, got {dtype!r}")
@@ -210,6 +225,36 @@ class StructuredEstimator(Predictor):
             raise ValueError(
                 f"the fitted factors have a different {' and '.join(changed)}: set it back, or fit a clone"
             )
+
+
+def _as_networks(*factors: Described | None) -> tuple[Network | None, ...]:
+    for described in factors:
+        if isinstance(described, nn.Module):
+            raise ValueError("graphs with node_types need a Network or hidden units for a factor, or a BatchModel")
+    return factors  # type: ignore[return-value]
+
+
+def _build_typed(
+    types: NodeTypes, factors: tuple[Network | None, ...], widths: tuple[int, int], generator: torch.Generator
+) -> TypedModel:
+    """A factor of its own for every type and for every pair of types."""
+    unary, interaction = factors
+    assert unary is not None
+    tables = {} if interaction is None else dict.fromkeys(types.pairs, interaction)
+    return TypedModel(
+        [unary.build(widths[0], n_labels, 1, generator) for n_labels in types.n_labels],
+        {pair: _build_table(network, widths[1], types, pair, generator) for pair, network in tables.items()},
+        types.n_labels,
+    )
+
+
+def _build_table(
+    network: Network, n_features: int, types: NodeTypes, pair: tuple[int, int], generator: torch.Generator
+) -> nn.Module:
+    rows, columns = (types.n_labels[kind] for kind in pair)
+    if pair[0] == pair[1]:
+        return network.build(n_features, rows, 2, generator)
+    return network.build(n_features, rows * columns, 1, generator)  # in any order of its nodes, nothing is symmetric
 
 
 def _build(described: Described, generator: torch.Generator, n_features: int, n_labels: int, order: int) -> nn.Module:

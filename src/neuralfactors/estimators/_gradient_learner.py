@@ -18,6 +18,7 @@ from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.factor_model import BatchModel, FactorModel
 from neuralfactors._core.factors import Network, as_network
 from neuralfactors._core.graph import Graph
+from neuralfactors._core.typed_model import TypedModel
 from neuralfactors.estimators._base import Described, StructuredEstimator
 from neuralfactors.estimators._checkpoint import Checkpoint, find_checkpoint, fingerprint
 from neuralfactors.estimators._parts import Parts, or_default
@@ -123,7 +124,7 @@ class GradientEstimator(StructuredEstimator):
         self,
         X: Sequence[Graph],
         Y: Sequence[ArrayLike],
-        n_labels: int | None = None,
+        n_labels: int | Sequence[int] | None = None,
         sample_weight: ArrayLike | None = None,
         *,
         classes: ArrayLike | None = None,
@@ -143,7 +144,7 @@ class GradientEstimator(StructuredEstimator):
             The samples of this epoch.
         Y : sequence of arrays of shape (V,)
             Labels, as in `fit`.
-        n_labels : int, default=None
+        n_labels : int or sequence of int, default=None
             Number of labels, fixed by the first call. None: the parameter of that name, or the highest label in Y plus
             1.
         sample_weight : array of shape (N,), default=None
@@ -213,16 +214,17 @@ class GradientEstimator(StructuredEstimator):
         X: Sequence[Graph],
         Y: Sequence[ArrayLike],
         settings: TrainingSettings,
-        n_labels: int | None,
+        n_labels: int | Sequence[int] | None,
         continuing: bool,
         sample_weight: ArrayLike | None,
         classes: Classes | None = None,
     ) -> Samples:
         """The samples, which must fit the model if there is one to continue."""
+        types = self._types() if continuing else None
         samples = Samples.check(
             X,
             Y,
-            n_labels,
+            n_labels if types is None else types.n_labels,
             known=self.n_labels_ if continuing else 0,
             drop_void=settings.void == "drop",
             classes=self.label_values_ if continuing else classes,
@@ -237,7 +239,12 @@ class GradientEstimator(StructuredEstimator):
                 f"the model to continue has {self.n_labels_} labels, but {samples.n_labels} are needed: "
                 f"start again with n_labels={samples.n_labels}"
             )
-        return replace(samples, n_labels=self.n_labels_)
+        if types is None or samples.types is None:
+            return replace(samples, n_labels=self.n_labels_)
+        unknown = sorted(set(samples.types.pairs) - set(types.pairs))
+        if unknown:
+            raise ValueError(f"the model to continue has no factor for edges between nodes of the types {unknown[0]}")
+        return replace(samples, n_labels=self.n_labels_, types=types)
 
     def _start(self, samples: Samples, settings: TrainingSettings, continuing: bool, *, pretrain: bool) -> None:
         weight = self._weights(samples)
@@ -294,8 +301,9 @@ class GradientEstimator(StructuredEstimator):
 
     def _pretrain(self, samples: Samples, settings: TrainingSettings, weight: Tensor | None) -> None:
         """Let the unary factor learn alone. It is short, and the same each time: if interrupted, it starts again."""
-        if isinstance(self.model_, BatchModel):
-            raise ValueError("pretrain must be 0 with a BatchModel, which has no unary factor to train alone")
+        if isinstance(self.model_, (BatchModel, TypedModel)):
+            name = type(self.model_).__name__
+            raise ValueError(f"pretrain must be 0 with a {name}, which has no unary factor to train alone")
         alone, n_epochs = FactorModel(self.model_.unary, None, self.n_labels_), settings.trainer.pretrain
         trainer = replace(settings.trainer, keep="last", averaging=None, patience=None)
         first = replace(settings, trainer=trainer, loss="cross-entropy", max_iter=n_epochs)
@@ -316,6 +324,7 @@ class JointEstimator(GradientEstimator):
     void: str = "drop"
     decoder: Decoder | None = None
 
+    _accepts_types: ClassVar[bool] = True
     _parts: ClassVar[Parts] = {**GradientEstimator._parts, "interaction": as_network, "decoder": or_default(Decoder)}
 
     def _networks(self) -> tuple[Described, Described | None]:

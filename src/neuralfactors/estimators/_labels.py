@@ -11,7 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from neuralfactors._common.label_values import Classes, decode_labels, encode_labels
 from neuralfactors._common.labels import VOID
-from neuralfactors._core.graph import Graph, check_labels
+from neuralfactors._core.graph import Graph
+from neuralfactors._core.graph_checks import check_labels
 from neuralfactors.estimators._parts import Composed
 from neuralfactors.learning._training_graphs import check_pairs, check_sample_weight, check_void_mark
 

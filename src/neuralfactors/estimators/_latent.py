@@ -113,6 +113,8 @@ class LatentSVM(LabelledPredictor):
         samples = Samples.check(
             X, Y, last or None, known=last, drop_void=False, classes=classes, sample_weight=sample_weight
         )
+        if samples.types is not None:
+            raise ValueError(f"{type(self).__name__} does not accept graphs with node_types")
         state_label = _state_labels(self.n_states, samples.n_labels)
         if continuing:
             self._check_states(state_label)

@@ -24,8 +24,9 @@ class StructuredPerceptron(JointEstimator):
         As in `StructuralSVM`, but linear unless something else is said.
     interaction : sequence of int, Network or nn.Module, default=()
         The same for edges.
-    n_labels : int or None, default=None
-        None: the highest label in Y plus 1.
+    n_labels : int, sequence of int or None, default=None
+        Number of labels; a sequence for graphs with `node_types`, one number per type. None: the highest in Y plus 1.
+        Every type of nodes gets a unary factor of its own, and every pair of types that edges join an interaction.
     callbacks : sequence of callable or None, default=None
         As in `StructuralSVM`.
     verbose : int, default=0

@@ -15,6 +15,7 @@ from neuralfactors._core.factor_model import FactorModel
 from neuralfactors._core.factors import Factor
 from neuralfactors._core.graph import Graph, check_agreement
 from neuralfactors._core.graph_batch import GraphBatch
+from neuralfactors._core.node_types import NodeTypes
 from neuralfactors._core.potentials import Potentials
 from neuralfactors.estimators._labels import LabelledPredictor, Predictions
 from neuralfactors.estimators._probabilities import best_temperature, node_marginals, scaled
@@ -34,6 +35,8 @@ class Predictor(LabelledPredictor):
     n_edge_features_: int
     order_: int
     temperature_: float = 1.0
+    type_labels_: list[int] | None = None
+    type_pairs_: list[list[int]] | None = None
 
     @property
     def n_features_in_(self) -> int:
@@ -167,7 +170,9 @@ class Predictor(LabelledPredictor):
             Labels, one array per graph.
         """
         check_is_fitted(self, "model_")
-        samples = Samples.check(X, Y, self.n_labels_, known=self.n_labels_, classes=self.label_values_, drop_void=False)
+        types = self._types()
+        n_labels = self.n_labels_ if types is None else types.n_labels
+        samples = Samples.check(X, Y, n_labels, known=self.n_labels_, classes=self.label_values_, drop_void=False)
         weight = check_class_weight(samples.class_weight(getattr(self, "class_weight", None)))
 
         def augment(given: Potentials, y: Tensor, node_weight: Tensor | None) -> Potentials:
@@ -231,11 +236,7 @@ class Predictor(LabelledPredictor):
         found = []
         for batch in self._batches(X):
             whole = self._potentials(batch)
-            node_ptr, edge_ptr = whole.node_ptr.tolist(), whole.edge_ptr.tolist()
-            for g in range(batch.n_graphs):
-                nodes, edges = slice(node_ptr[g], node_ptr[g + 1]), slice(edge_ptr[g], edge_ptr[g + 1])
-                ends = whole.edges[edges] - node_ptr[g]
-                found.append(Potentials(whole.unary[nodes].clone(), whole.tables[edges].clone(), ends))
+            found += [whole.graph(g) for g in range(batch.n_graphs)]
         return found
 
     def _decode_altered(
@@ -290,11 +291,36 @@ class Predictor(LabelledPredictor):
         widths = check_agreement(X[n] for n in range(len(X)))
         self._check_widths(widths, has_edges(X))
         empty = [np.zeros(0, dtype=np.int64)] * len(X)
-        samples = Samples(X, empty, self.n_labels_, *widths)
+        samples = Samples(X, empty, self.n_labels_, *widths, types=self._types())
         reference = next(self.model_.parameters(), torch.zeros(()))
         for chunk in samples.chunks(range(len(X))):
             graphs, whole = [X[n] for n in chunk], not isinstance(self.model_.unary, Factor)
-            yield GraphBatch.from_graphs(graphs, reference.dtype, convert_sparse=whole).to(reference.device)
+            batch = GraphBatch.from_graphs(graphs, reference.dtype, convert_sparse=whole)
+            self._check_types(batch)
+            yield batch.to(reference.device)
+
+    def _types(self) -> NodeTypes | None:
+        """The types of nodes that were seen in training."""
+        labels, pairs = getattr(self, "type_labels_", None), getattr(self, "type_pairs_", None)
+        if labels is None or pairs is None:
+            return None
+        return NodeTypes(tuple(labels), tuple((first, second) for first, second in pairs))
+
+    def _check_known(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None) -> list[NDArray[np.int64]] | None:
+        given, types = super()._check_known(X, known), self._types()
+        for n, y in enumerate(given or ()):
+            node_types = X[n].node_types
+            if types is not None and node_types is not None:
+                types.check_labels(y, node_types, f"known[{n}]")
+        return given
+
+    def _check_types(self, batch: GraphBatch) -> None:
+        types = self._types()
+        if (types is None) != (batch.node_types is None):
+            got, expected = ("no ", "") if batch.node_types is None else ("", "out")
+            raise ValueError(f"X has {got}node_types, but {type(self).__name__} was fitted with{expected} them")
+        if types is not None and batch.node_types is not None:
+            types.sizes(batch.node_types.numpy())  # which refuses types that are not known
 
     def _check_widths(self, widths: tuple[int, int, int], with_edges: bool) -> None:
         names = ("node features", "edge features", "nodes in an edge")

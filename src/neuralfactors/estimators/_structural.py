@@ -28,8 +28,10 @@ class StructuralSVM(JointEstimator):
     interaction : sequence of int, Network or nn.Module, default=(512,)
         That of edges, where a `Network` may be symmetric. Like `interaction_C` and the interaction's learning rate, it
         does not count with a `BatchModel`.
-    n_labels : int or None, default=None
-        None: the highest label in Y plus 1; where labels are no integers, as many as there are.
+    n_labels : int, sequence of int or None, default=None
+        Number of labels; a sequence for graphs with `node_types`, one number per type. None: the highest label in Y
+        plus 1; where labels are no integers, as many as there are. Every type of nodes gets a unary factor of its own,
+        and every pair of types that edges join an interaction.
     callbacks : sequence or None, default=None
         Each is called with the record of every epoch; one that returns True ends the training. A `Checkpoint` among
         them keeps the run in a file, a `TensorBoard` writes a log.

@@ -29,7 +29,8 @@ def check_validation(validation: Labelled, samples: Samples) -> Labelled:
     if not isinstance(validation, (tuple, list)) or len(validation) != 2:
         raise ValueError(f"validation must be a pair (X, Y) of graphs and labels, got {type(validation).__name__}")
     try:
-        held = Samples.check(*validation, known=samples.n_labels, classes=samples.classes, unseen=samples.n_labels)
+        n_labels, known = None if samples.types is None else samples.types.n_labels, samples.n_labels
+        held = Samples.check(*validation, n_labels, known=known, classes=samples.classes, unseen=known)
     except ValueError as error:
         raise ValueError(f"validation data: {error}") from error
     names = {"n_node_features": "node features"}

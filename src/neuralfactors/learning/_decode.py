@@ -289,6 +289,8 @@ def node_scores(potentials: Potentials) -> NDArray[np.float64]:
     """
     found = solve_problem(problem_of(potentials), check_options(reduced_costs=True), n_threads=check_threads(None))
     assert found.reduced_costs is not None
+    if isinstance(found.reduced_costs, np.ndarray):
+        return 0.0 - found.reduced_costs
     scores = np.full(tuple(potentials.unary.shape), -np.inf)
     for row, costs in zip(scores, found.reduced_costs, strict=True):
         row[: len(costs)] = 0.0 - costs

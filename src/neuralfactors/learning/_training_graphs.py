@@ -15,8 +15,10 @@ from torch import Tensor
 
 from neuralfactors._common.label_values import Classes, encode_labels
 from neuralfactors._common.labels import VOID
-from neuralfactors._core.graph import Graph, check_agreement, check_labels
+from neuralfactors._core.graph import Graph, check_agreement
 from neuralfactors._core.graph_batch import GraphBatch
+from neuralfactors._core.graph_checks import check_labels
+from neuralfactors._core.node_types import NodeTypes, TypeCensus
 from neuralfactors._core.sparse import is_sparse, stored_arrays
 
 ClassWeight = str | Mapping[Any, float] | ArrayLike | None
@@ -41,13 +43,14 @@ class Samples:
     drop_void: bool = True
     classes: Classes | None = None  # (L,) what labels stand for; None: themselves
     weight: NDArray[np.float64] | None = None  # (N,) by which the loss of every graph is multiplied; None: 1
+    types: NodeTypes | None = None
 
     @classmethod
     def check(
         cls,
         X: Sequence[Graph],
         Y: Sequence[ArrayLike],
-        n_labels: int | None = None,
+        n_labels: int | Sequence[int] | None = None,
         *,
         known: int = 0,
         drop_void: bool = True,
@@ -62,9 +65,10 @@ class Samples:
         X : sequence of Graph
             It may load its graphs lazily.
         Y : sequence of arrays of shape (V,)
-            Labels, as `encode_labels` takes them.
-        n_labels : int, default=None
-            Number of labels; None: the highest in Y plus 1, or as many as there are classes.
+            Labels, as `encode_labels` takes them; integers where nodes have types.
+        n_labels : int or sequence of int, default=None
+            Number of labels, or of those of every type of nodes; None: the highest in Y plus 1, or as many as there are
+            classes.
         known : int, default=0
             Number of labels in other data, from which a model has been or is being learned; 0: none yet.
         drop_void : bool, default=True
@@ -85,7 +89,12 @@ class Samples:
         n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))
         given = [Y[n] for n in range(len(Y))]
         Y, classes = encode_labels(given, classes, fitted=known > 0, unseen=unseen)
-        labels, widths = _read_labels(X, Y)
+        labels, types, widths = _read_labels(X, Y, n_labels)
+        if types is not None:
+            n_labels = max(types.n_labels)
+            if classes is not None:
+                raise ValueError("Y must contain integers where nodes have types: each type numbers its labels from 0")
+        assert not isinstance(n_labels, Sequence)
         highest = max((int(y.max()) for y in labels if y.size), default=-1)
         if highest < 0:
             raise ValueError("Y must label at least one node, but all nodes are void (-1)")
@@ -103,7 +112,7 @@ class Samples:
         if highest >= n_labels:
             raise ValueError(f"Y must contain labels below n_labels={n_labels}, got {highest}")
         weight = check_sample_weight(sample_weight, len(X))
-        return cls(X, labels, n_labels, n_node_features, n_edge_features, order, drop_void, classes, weight)
+        return cls(X, labels, n_labels, n_node_features, n_edge_features, order, drop_void, classes, weight, types)
 
     def __len__(self) -> int:
         return len(self.X)
@@ -138,7 +147,10 @@ class Samples:
     def _entries(self, graph: Graph) -> int:
         # Of the tables; sparse features count as well, since a batch holds a copy of them.
         stored = int(graph.node_features.nnz) if is_sparse(graph.node_features) else 0
-        return stored + graph.n_nodes * self.n_labels + graph.n_edges * int(self.n_labels**self.order)
+        entries = stored + graph.n_nodes * self.n_labels
+        if self.types is not None and graph.node_types is not None:
+            return entries + self.types.n_entries(graph.node_types, graph.edges)
+        return entries + graph.n_edges * int(self.n_labels**self.order)
 
     def weights(self, indices: Sequence[int]) -> Tensor | None:
         """By what the losses of the graphs of `indices` are multiplied, (G,) in float64; None: by 1."""
@@ -172,6 +184,8 @@ class Samples:
         """
         if option is None:
             return None
+        if self.types is not None:
+            raise ValueError("class_weight must be None where nodes have types: weigh them by node_weight")
         if isinstance(option, Mapping):
             return self._weight_by_class(option)
         if isinstance(option, str):
@@ -204,6 +218,25 @@ class Samples:
         return found if self.weight is None else f"{found}-{hashlib.sha256(self.weight.data).hexdigest()}"
 
 
+def _read_labels(
+    X: Sequence[Graph], Y: Sequence[ArrayLike], n_labels: int | Sequence[int] | None
+) -> tuple[list[NDArray[np.int64]], NodeTypes | None, set[int]]:
+    """Labels of all graphs, the types of their nodes, and the numbers of labels that costs by label are for."""
+    census, labels, kinds, widths = TypeCensus(), [], [], set()
+    for n in range(len(X)):
+        graph = X[n]
+        labels.append(check_labels(Y[n], graph.n_nodes, f"Y[{n}]"))
+        kinds.append(graph.node_types)
+        census.see(graph.node_types, graph.edges, labels[n])
+        if graph.node_weight is not None and graph.node_weight.ndim == 2:
+            widths.add(graph.node_weight.shape[1])
+    types = census.types(n_labels)
+    for n, (y, node_types) in enumerate(zip(labels, kinds, strict=True)):
+        if types is not None and node_types is not None:
+            types.check_labels(y, node_types, f"Y[{n}]")
+    return labels, types, widths
+
+
 def check_sequence(name: str, value: Any) -> Sequence[Any]:
     """`value` as a sequence whose entry n is the n-th one; refused if it has no length and no entries by number.
 
@@ -220,17 +253,6 @@ def _check_widths(widths: set[int], n_labels: int) -> None:
     wrong = sorted(widths - {n_labels})
     if wrong:
         raise ValueError(f"a node_weight of shape (V, L) needs L={n_labels}, the number of labels, got L={wrong[0]}")
-
-
-def _read_labels(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> tuple[list[NDArray[np.int64]], set[int]]:
-    """Labels of every graph, and the numbers of labels that its costs are for, where they differ by label."""
-    labels, widths = [], set()
-    for n in range(len(X)):
-        graph = X[n]
-        labels.append(check_labels(Y[n], graph.n_nodes, f"Y[{n}]"))
-        if graph.node_weight is not None and graph.node_weight.ndim == 2:
-            widths.add(graph.node_weight.shape[1])
-    return labels, widths
 
 
 def check_pairs(X: Any, Y: Any) -> tuple[Sequence[Any], Sequence[Any]]:
@@ -277,7 +299,8 @@ def digest(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> str:
     total = hashlib.sha256()
     for n in range(len(X)):
         graph = X[n]
-        for array in (*stored_arrays(graph.node_features), graph.edges, graph.edge_features, graph.node_weight, Y[n]):
+        further = graph.edges, graph.edge_features, graph.node_weight, graph.node_types, Y[n]
+        for array in (*stored_arrays(graph.node_features), *further):
             total.update(b"" if array is None else np.ascontiguousarray(array).data)
     return total.hexdigest()
 

@@ -1,0 +1,139 @@
+"""Graphs with types of nodes: learnt, predicted, saved and continued, each type with its own labels."""
+
+from contextlib import nullcontext
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from neuralfactors import FrankWolfeSVM, Graph, Potentials, StructuralSVM, StructuredPerceptron, UnaryClassifier
+from neuralfactors._core.factor_model import BatchModel
+from neuralfactors._core.typed_model import TypedModel
+from neuralfactors.learning import Subgradient
+
+
+def flags_and_pictures(n=40, seed=0):
+    """Three pixels with two labels each, and a node of another type that tells how many of them are 1."""
+    rng = np.random.default_rng(seed)
+    X, Y = [], []
+    for _ in range(n):
+        pixels = rng.integers(2, size=3)
+        features = 2.0 * pixels[:, None] - 1 + 0.1 * rng.normal(size=(3, 1))
+        edges = [(0, 3), (1, 3), (2, 3), (0, 1), (1, 2)]
+        X.append(Graph.of_types([features, np.zeros((1, 0))], edges))
+        Y.append(np.array([*pixels, pixels.sum()]))
+    return X, Y
+
+
+@pytest.fixture(scope="module")
+def data():
+    return flags_and_pictures()
+
+
+@pytest.fixture(scope="module")
+def fitted(data):
+    return StructuralSVM((), (), C=100.0, max_iter=60, n_labels=[2, 4]).fit(*data)
+
+
+def test_every_type_learns_its_labels(data, fitted):
+    X, Y = data
+    assert isinstance(fitted.model_, TypedModel)
+    assert (fitted.type_labels_, fitted.type_pairs_, fitted.n_labels_) == ([2, 4], [[0, 0], [0, 1]], 4)
+    pixels = np.concatenate([y[:3] == z[:3] for y, z in zip(Y, fitted.predict(X), strict=True)])
+    assert pixels.mean() == 1
+    assert max(y.max() for y in fitted.predict(X)) == 3  # which only the picture can be
+    assert all((y[:3] < 2).all() for y in fitted.predict(X))
+    assert fitted.score(*data) > 0.9
+
+
+def test_numbers_of_labels_are_found_in_the_labels(data, fitted):
+    svm = StructuralSVM((), (), C=100.0, max_iter=1).fit(*data)
+    assert svm.type_labels_ == [2, 4]
+    assert StructuredPerceptron((), (), max_iter=1).fit(*data).type_labels_ == [2, 4]
+    assert StructuralSVM((4,), (4,), max_iter=1, n_labels=5).fit(*data).type_labels_ == [5, 5]
+
+
+def test_files(data, fitted, tmp_path):
+    fitted.save(tmp_path / "model")
+    again = StructuralSVM.load(tmp_path / "model")
+    for y, z in zip(fitted.predict(data[0]), again.predict(data[0]), strict=True):
+        np.testing.assert_array_equal(y, z)
+
+
+def test_known_labels_scores_and_loss_augmented_labels(data, fitted):
+    X, Y = data
+    known = [np.array([-1, -1, -1, 3])] * len(X)
+    assert all(y[3] == 3 for y in fitted.predict(X, known=known))
+    with pytest.raises(ValueError, match=r"known\[0\] has label 3 at node 0, but nodes of type 0 have 2 labels"):
+        fitted.predict(X[:1], known=[[3, -1, -1, -1]])
+    assert [scores.shape for scores in fitted.decision_function(X[:1])] == [(4, 4)]
+    assert (fitted.decision_function(X[:1])[0][:3, 2:] == -np.inf).all()
+    assert all((y[:3] < 2).all() for y in fitted.loss_augmented_predict(X, Y))
+    (proba,) = fitted.predict_proba(X[:1])
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-6)
+    assert not proba[:3, 2:].any()
+    (potentials,) = fitted.potentials(X[:1])
+    assert potentials.sizes.tolist() == [2, 2, 2, 4]
+
+
+def test_void_nodes_are_completed_or_dropped(data):
+    X, Y = data
+    some = [np.where(np.arange(4) == n % 4, -1, y) for n, y in enumerate(Y)]
+    for void, warning in (("complete", nullcontext()), ("drop", pytest.warns(UserWarning, match="edges are left"))):
+        with warning:
+            svm = StructuralSVM((), (), C=100.0, max_iter=30, n_labels=[2, 4], void=void).fit(X, some)
+        assert svm.score(X, Y) > 0.7
+
+
+def test_training_goes_on(data, fitted):
+    svm = StructuralSVM((), (), C=100.0, n_labels=[2, 4])
+    for _ in range(2):
+        svm.partial_fit(*data)
+    assert svm.type_labels_ == [2, 4]
+    with pytest.raises(ValueError, match=r"no factor for edges between nodes of the types \(1, 1\)"):
+        svm.partial_fit([Graph([[0.0], [0.0]], [[0, 1]], node_types=[1, 1])], [[0, 0]])
+
+
+def test_a_module_of_ones_own_makes_ragged_potentials(data):
+    class Own(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.typed = TypedModel([nn.Linear(1, 2), nn.Linear(1, 4)], {(0, 1): nn.Linear(0, 8)}, [2, 4])
+
+        def forward(self, batch) -> Potentials:
+            return self.typed(batch)
+
+    torch.manual_seed(0)
+    svm = StructuralSVM(BatchModel(Own()), C=100.0, max_iter=20, n_labels=[2, 4]).fit(*data)
+    assert svm.score(*data) > 0.7
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (FrankWolfeSVM(), "FrankWolfeSVM does not accept graphs with node_types, as StructuralSVM does"),
+        (UnaryClassifier(), "UnaryClassifier does not accept graphs with node_types"),
+        (StructuralSVM(nn.Linear(1, 2)), "need a Network or hidden units"),
+        (StructuralSVM(class_weight="balanced"), "class_weight must be None where nodes have types"),
+        (
+            StructuralSVM(trainer=Subgradient(validation_fraction=0.5), class_weight={0: 2.0}),
+            "class_weight must be None",
+        ),
+        (StructuralSVM(n_labels=[2, 3]), "has label 3 at node 3, but nodes of type 1 have 3 labels"),
+        (StructuralSVM(trainer=Subgradient(pretrain=1)), "pretrain must be 0 with a TypedModel"),
+    ],
+)
+def test_what_is_refused(data, learner, message):
+    with pytest.raises(ValueError, match=message):
+        learner.fit(*data)
+
+
+def test_types_must_be_those_of_training(data, fitted):
+    with pytest.raises(ValueError, match="X has no node_types, but StructuralSVM was fitted with them"):
+        fitted.predict([Graph(np.zeros((2, 1)))])
+    with pytest.raises(ValueError, match="node_types must run from 0 to 1, got 2"):
+        fitted.predict([Graph(np.zeros((1, 1)), node_types=[2])])
+    plain = StructuralSVM((), (), max_iter=1).fit([Graph([[0.0], [1.0]], [[0, 1]])], [[0, 1]])
+    with pytest.raises(ValueError, match="X has node_types, but StructuralSVM was fitted without them"):
+        plain.predict(data[0])
