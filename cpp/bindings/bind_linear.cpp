@@ -157,6 +157,7 @@ void in_order(const LinearProblem& problem, const Integers& order, Step&& step) 
 
 using Labels = Array<std::int32_t, 1>;
 using ConstLabels = Array<const std::int32_t, 1>;
+using Signs = Array<const std::int8_t, 1>;
 
 void check_labels(const LinearProblem& problem, const ConstLabels& labels) {
   require(labels.shape(0) == problem.node_ptr.back(), "labels needs one entry per node of all graphs");
@@ -173,8 +174,6 @@ void most_violated(HeldProblem& problem, const Labels& labels, const Array<doubl
   const PassOutcome out{labels.data(), hinge.data(), gap.data(), status.data()};
   guarded([&](Interrupt& interrupt) { problem.most_violated(interrupt, out); });
 }
-
-using Signs = Array<const std::int8_t, 1>;
 
 void init_problem(HeldProblem* self, std::size_t n_labels, std::size_t order, std::size_t n_node_features,
                   std::size_t n_edge_features, bool node_bias, bool edge_bias, const std::string& method, double tol,
@@ -235,15 +234,15 @@ void bind_problem(nb::module_& m) {
           "Add the mean over the graphs of psi(z) to `vector`; returns the mean loss.");
 }
 
-using Owned = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
+using OwnedWeights = nb::ndarray<nb::numpy, double, nb::ndim<1>>;
 using OwnedLabels = nb::ndarray<nb::numpy, linear::Label, nb::ndim<2>>;
 
-nb::typed<nb::tuple, OwnedLabels, Owned> block(const WorkingSets& sets, std::size_t n) {
+nb::typed<nb::tuple, OwnedLabels, OwnedWeights> block(const WorkingSets& sets, std::size_t n) {
   require(n < sets.problem().samples.size(), "n is out of range");
   linear::Block found = sets.block(n);
   const std::size_t count = found.alpha.size() - 1;
   OwnedLabels labels(found.labellings.data(), {count, sets.problem().samples[n].n_nodes});
-  Owned alpha(found.alpha.data() + 1, {count});
+  OwnedWeights alpha(found.alpha.data() + 1, {count});
   return nb::make_tuple(nb::cast(labels, nb::rv_policy::copy), nb::cast(alpha, nb::rv_policy::copy));
 }
 
@@ -256,10 +255,7 @@ void restore(WorkingSets& sets, std::size_t n, const Array<const linear::Label, 
   for (std::size_t k = 0; k < labels.size(); ++k)
     require(labels.data()[k] < problem.layout.n_labels, "labellings is out of range");
   double total = 0;
-  for (std::size_t k = 0; k < alpha.shape(0); ++k) {
-    require(alpha(k) >= 0, "alpha must not be negative");
-    total += alpha(k);
-  }
+  for (std::size_t k = 0; k < alpha.shape(0); total += alpha(k++)) require(alpha(k) >= 0, "alpha must not be negative");
   require(total <= sets.block(n).alpha[0] * (1 + 1e-9), "alpha must sum to at most C/N");
   sets.restore(n, labels.data(), alpha.data(), alpha.shape(0));
 }
