@@ -67,3 +67,15 @@ def test_what_was_chosen_is_kept_with_the_model(tmp_path):
     loaded = Segmenter.load(tmp_path)
     assert loaded.describer_.builder.settings == found
     np.testing.assert_array_equal(loaded.predict_one(CELLS[0].image), segmenter.predict_one(CELLS[0].image))
+
+
+def test_large_pictures_are_looked_at_as_features_see_them():
+    image, labels = make_cells(1, shape=(96, 192))[0]
+    large = [
+        ArraySample("large", image.repeat(4, axis=0).repeat(4, axis=1), labels.repeat(4, axis=0).repeat(4, axis=1))
+    ]
+    small = [ArraySample("small", image, labels)]
+    settings = FeatureSettings(max_side=192)
+    assert choose_regions(settings, large, 2).n_regions == choose_regions(settings, small, 2).n_regions
+    ceilings = [RegionTrial(settings, samples, 2).ceiling(300, 30.0) for samples in (large, small)]
+    assert ceilings[0].pixel == pytest.approx(ceilings[1].pixel, abs=0.01)

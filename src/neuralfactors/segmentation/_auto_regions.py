@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from neuralfactors._common.ceiling import Ceiling
 from neuralfactors.segmentation._graphs import RegionTruth, ceiling_of
-from neuralfactors.segmentation._labelled_images import LabelledImage
+from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map
 from neuralfactors.vision import FeatureSettings
 from neuralfactors.vision._features import reduce_to
 from neuralfactors.vision._region_geometry import enlarge, label_counts
@@ -65,11 +65,13 @@ class RegionTrial:
 
     @cached_property
     def _pictures(self) -> list[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
-        # Each reduced as the features will see it, with its labels at full size.
-        return [
-            (reduce_to(check_image(each.read_image()), self._settings.max_side), each.read_labels())
-            for each in self._samples
-        ]
+        return [self._reduced(each) for each in self._samples]
+
+    def _reduced(self, sample: LabelledImage) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+        # As the features will see it, and labels of the same size: ten large pictures would not fit in memory.
+        image = reduce_to(check_image(sample.read_image()), self._settings.max_side)
+        labels = check_label_map(sample.read_labels(), sample.name)
+        return image, enlarge(labels, (image.shape[0], image.shape[1]))
 
     @property
     def most(self) -> int:
@@ -83,7 +85,7 @@ class RegionTrial:
         truth = []
         for image, labels in self._pictures:
             found = find_regions(image, n_regions, compactness=compactness, min_area=self._settings.min_area)
-            truth.append(RegionTruth.of(label_counts(enlarge(found, labels.shape), labels)))
+            truth.append(RegionTruth.of(label_counts(found, labels)))
         return ceiling_of(truth, self._n_labels)
 
 
