@@ -18,10 +18,10 @@ def test_a_high_ceiling_needs_no_advice():
     ("ceiling", "told"),
     [
         (Ceiling(0.949, 0.9, (0.95, 0.85)), "right on 94.9 % of the pixels, 90.0 % on average over classes; take more"),
-        (Ceiling(0.96, 0.8, (0.99, 0.614)), r"over classes \(of membrane 61 %\); take more regions, such as 900"),
+        (Ceiling(0.96, 0.8, (0.99, 0.614)), r"over classes \(61 % of membrane\); take more regions, such as 900"),
         (
             Ceiling(0.96, 0.8, (0.99, 0.7, 0.6, 0.5, 0.4)),
-            r"\(of rarer 40 %, rare 50 %, void-like 60 % and 1 more class\)",
+            r"\(40 % of rarer, 50 % of rare, 60 % of void-like and 1 more class\)",
         ),
     ],
 )

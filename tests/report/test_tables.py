@@ -127,4 +127,4 @@ def test_unary_joint_and_ceiling_stand_side_by_side(make_run):
     expected = [*pixel, "87.6", *mean, "76.5"]
     assert re.findall(r"<td[^>]*>([^<]*)</td>", table) == expected
     assert "about 287 regions, a number chosen by the labels" in page
-    assert "70.0 % on average over classes (of grass 45 %); take more regions, such as 900" in page
+    assert "70.0 % on average over classes (45 % of grass); take more regions, such as 900" in page

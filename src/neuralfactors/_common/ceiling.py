@@ -67,10 +67,10 @@ class Ceiling:
         if not self.is_low:
             return ""
         low = self.low_classes
-        worst = ", ".join(f"{names[label]} {100 * (self.per_class[label] or 0.0):.0f} %" for label in low[:NAMED])
+        worst = ", ".join(f"{100 * (self.per_class[label] or 0.0):.0f} % of {names[label]}" for label in low[:NAMED])
         n_more = len(low) - NAMED
         more = f" and {n_more} more {'class' if n_more == 1 else 'classes'}" if n_more > 0 else ""
-        lost = f" (of {worst}{more})" if low else ""
+        lost = f" ({worst}{more})" if low else ""
         finer = _rounded(3 * n_regions)
         return (
             f"The regions, about {n_regions} an image, are too coarse: giving each the label that most of its pixels "
