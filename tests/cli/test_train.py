@@ -37,7 +37,7 @@ def test_train_leaves_a_run_folder(trained, scenes):
 
 
 def test_regions_as_fine_as_thin_membranes_and_what_is_told_of_them(call, cache, tmp_path):
-    data = write_cells(tmp_path / "cells", 5, shape=(128, 128))
+    data = write_cells(tmp_path / "cells", 5, shape=(256, 256))
     common = ("--cache", cache, "--epochs", "1", "--jobs", "1")
     result = call("train", data, "--out", tmp_path / "coarse", "--regions", "60", *common)
     assert result.code == 0, result.err

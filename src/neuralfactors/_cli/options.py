@@ -127,10 +127,11 @@ def region_options(regions: str | None) -> dict[str, int]:
     return {"n_regions": 0 if regions == "auto" else int(regions)}
 
 
-def refuse_both(regions: str | None, regions_from: Path | None) -> None:
-    """Refuse a number of regions where regions are given."""
+def own_regions(regions_from: Path | None, regions: str | None) -> str | None:
+    """The folder of regions of one's own as a run names it; refused where a number of `regions` is given, too."""
     if regions is not None and regions_from is not None:
         raise ValueError("regions and regions-from exclude each other: regions of your own have their number")
+    return None if regions_from is None else str(regions_from)
 
 
 def feature_options(features: str, regions: str | None, backbone: str | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ def prepare(
     data: options.Data,
     features: options.Features = "bow",
     regions: options.Regions = None,
+    regions_from: options.RegionsFrom = None,
     backbone: options.Backbone = None,
     split: Annotated[str, typer.Option(help="Split to learn the words from.")] = Splits.train,
     mirror: options.Mirror = None,
@@ -35,6 +36,7 @@ def prepare(
     config = RunConfig(
         str(data), features=options.feature_options(features, regions, backbone), splits=Splits(split),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
+        regions_from=options.own_regions(regions_from, regions),
     )  # fmt: skip
     count, folder = fill_cache(config, options.means(cache, jobs, dask)), options.cache_folder(cache)
     if as_json:

@@ -35,14 +35,13 @@ def train(
     from neuralfactors import _experiment as experiment
 
     key = variant_key(variant)
-    options.refuse_both(regions, regions_from)
     layers = experiment.read_settings_of(settings or (), [key])
     given = experiment.every_variant([key], max_iter=epochs, balance=balance)
     config = RunConfig(
         str(data), (key,), "train", options.feature_options(features, regions, backbone),
         experiment.parameters_of([key], *layers, given), None, Splits(split, validate, validate),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
-        regions_from=None if regions_from is None else str(regions_from),
+        regions_from=options.own_regions(regions_from, regions),
     )  # fmt: skip
     with options.resumable(out):
         experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())
