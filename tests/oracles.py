@@ -58,7 +58,7 @@ def graphs_of(potentials):
     nodes, rows = potentials.node_ptr.tolist(), potentials.edge_ptr.tolist()
     for g in range(potentials.n_graphs):
         i, e = slice(nodes[g], nodes[g + 1]), slice(rows[g], rows[g + 1])
-        yield potentials.unary[i], potentials.interaction[e], potentials.edges[e] - nodes[g], i
+        yield potentials.unary[i], potentials.tables[e], potentials.edges[e] - nodes[g], i
 
 
 def randomised(module, seed=0):
