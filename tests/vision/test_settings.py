@@ -39,7 +39,7 @@ def test_without_labels_images_have_the_usual_number_of_regions():
     ("option", "message"),
     [
         ({"features": "hog"}, "features must be one of 'bow', 'cnn', 'bow\\+cnn', got 'hog'"),
-        ({"n_regions": -1}, "n_regions must be at least 1, or 0 to be chosen, got -1"),
+        ({"n_regions": -2}, "n_regions must be at least 1, 0 to be chosen, or −1 for your own, got -2"),
         ({"cnn": {"scale": -1.0}}, "scale must be positive, or 0"),
         ({"compactness": 0.0}, "compactness must be positive"),
         ({"node_words": (60,)}, "node_words must be two positive numbers"),

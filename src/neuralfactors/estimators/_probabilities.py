@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
 
 from neuralfactors._core.potentials import Potentials
 from neuralfactors.inference._sums import SUM_METHODS
@@ -67,6 +66,7 @@ def best_temperature(
     float
         T, of the scores divided by T.
     """
+    from scipy.optimize import minimize_scalar  # which takes long to import
 
     def loss(log_temperature: float) -> float:
         factor = float(np.exp(-log_temperature))

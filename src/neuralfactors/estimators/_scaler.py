@@ -10,7 +10,6 @@ from typing import Any, Self
 import numpy as np
 from scipy.sparse import vstack
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.preprocessing import StandardScaler
 from sklearn.utils.validation import check_is_fitted
 
 from neuralfactors._core.graph import Graph, check_agreement
@@ -68,6 +67,8 @@ class GraphScaler(TransformerMixin, BaseEstimator):
         self
             The fitted scaler.
         """
+        from sklearn.preprocessing import StandardScaler  # which takes long to import
+
         X = check_sequence("X", X)
         self.n_features_in_, self.n_edge_features_, _ = check_agreement(X[n] for n in range(len(X)))
         self.node_scaler_, self.edge_scaler_ = (
@@ -115,7 +116,7 @@ class GraphScaler(TransformerMixin, BaseEstimator):
         tags.no_validation = True
         return tags
 
-    def _see(self, scaler: StandardScaler, features: list[Any]) -> None:
+    def _see(self, scaler: Any, features: list[Any]) -> None:
         if any(is_sparse(rows) for rows in features):
             if self.with_mean:
                 raise ValueError("node_features are sparse, which means would fill: use GraphScaler(with_mean=False)")

@@ -30,6 +30,7 @@ from neuralfactors.segmentation._labelled_images import LabelledImage, check_lab
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
 from neuralfactors.vision._builder import BuilderOptions
 from neuralfactors.vision._network_identity import is_portrayed, portrait
+from neuralfactors.vision._settings import OWN_REGIONS
 from neuralfactors.vision._sources import ImageSource
 
 KIND = "features"  # what its file calls itself
@@ -91,7 +92,7 @@ class Describer:
         if given:
             if len(given) < len(samples):
                 raise ValueError(f"{given[0]} comes with regions, but not all images do: pass them for all or none")
-            self.builder.settings = replace(self.builder.settings, own_regions=True)
+            self.builder.settings = replace(self.builder.settings, n_regions=OWN_REGIONS)
         elif self.chooses_regions:
             self.builder.settings = choose_regions(self._asked, samples, self.n_labels)
         return self._labelled(samples, learn=True)

@@ -48,6 +48,9 @@ class CNNSettings:
         object.__setattr__(self, "surroundings", tuple(self.surroundings))
 
 
+OWN_REGIONS = -1  # the number of regions where images come with them
+
+
 @dataclass(frozen=True)
 class FeatureSettings:
     """Options of `FeatureBuilder`; for bags of words the defaults are the paper's: 90-D, 32-D edges, about 300 regions.
@@ -58,7 +61,8 @@ class FeatureSettings:
         What describes a region: bags of words, averages of a network's feature maps, or both.
     n_regions : int, default=0
         Regions of an image. 0: as many as the labels of the training images need, where a `Segmenter` learns from
-        them, at least `usual_regions`; without labels, so many.
+        them, at least `usual_regions`; without labels, so many. −1: images come with regions, none are found; a
+        `Segmenter` that learns from such images sets it.
     compactness : float, default=30.0
         See `find_regions`. Where the number of regions is chosen, half or twice as much may be.
     min_area : float, default=0.0
@@ -88,8 +92,6 @@ class FeatureSettings:
         Larger images are reduced to this before anything else; the labels are painted at full size again.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the clustering into words; a generator is asked for one at once, which is then kept.
-    own_regions : bool, default=False
-        Whether images come with regions, by which a `Segmenter` that learns from such sets it; none are found then.
 
     Examples
     --------
@@ -112,7 +114,6 @@ class FeatureSettings:
     cnn: CNNSettings = field(default_factory=CNNSettings)
     max_side: int = 1024
     random_state: RandomState = 0
-    own_regions: bool = False
 
     def __post_init__(self) -> None:
         if self.features not in KINDS:
@@ -120,8 +121,8 @@ class FeatureSettings:
         object.__setattr__(self, "random_state", seed_of(self.random_state))
         if self.softness is None:
             object.__setattr__(self, "softness", 0.0 if self.uses_cnn else WORD_SOFTNESS)
-        if self.n_regions < 0:
-            raise ValueError(f"n_regions must be at least 1, or 0 to be chosen, got {self.n_regions}")
+        if self.n_regions < OWN_REGIONS:
+            raise ValueError(f"n_regions must be at least 1, 0 to be chosen, or −1 for your own, got {self.n_regions}")
         for name in ("stride", "radius", "max_side"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
@@ -175,6 +176,11 @@ class FeatureSettings:
         return self.features != "bow"
 
     @property
+    def own_regions(self) -> bool:
+        """Whether images come with regions."""
+        return self.n_regions == OWN_REGIONS
+
+    @property
     def of_words(self) -> dict[str, Any]:
         """Those of the options that words depend on."""
         return {name: value for name, value in self.to_dict().items() if name in OF_WORDS}
@@ -182,7 +188,7 @@ class FeatureSettings:
     @property
     def of_graphs(self) -> dict[str, Any]:
         """Those of the options that the graph of an image depends on when the words are given."""
-        unused = {"random_state", "own_regions"} | (set() if self.uses_cnn else {*OF_CNN})
+        unused = {"random_state"} | (set() if self.uses_cnn else {*OF_CNN})
         return {name: value for name, value in self.to_dict().items() if name not in unused}
 
     def to_dict(self) -> dict[str, Any]:
