@@ -3,7 +3,14 @@
 import pytest
 import torch
 
-from neuralfactors._core.score_tensors import check_pointers, distinct_tables, graph_numbers, joint_labels, to_summands
+from neuralfactors._core.score_tensors import (
+    check_lists,
+    check_pointers,
+    distinct_tables,
+    graph_numbers,
+    joint_labels,
+    to_summands,
+)
 
 
 def test_joint_labels_count_the_last_node_fastest():
@@ -33,3 +40,16 @@ def test_only_half_precision_changes():
         torch.float32,
         torch.float64,
     ]
+
+
+@pytest.mark.parametrize(
+    ("unary", "interaction", "edges", "message"),
+    [
+        ([[0.0, 1.0]], [], torch.zeros(0, 2), "must be sequences of Tensors"),
+        ([torch.zeros(2)] * 2, [], torch.tensor([[0, 1]]), "a table for each of the 1 edges, got 0"),
+        ([torch.zeros(2)] * 2, [torch.eye(2)], torch.tensor([[0, 2]]), r"node numbers from 0 to 1, got \[0, 2\]"),
+    ],
+)
+def test_lists_that_do_not_fit_are_refused(unary, interaction, edges, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        check_lists(unary, interaction, edges)

@@ -119,12 +119,8 @@ class Potentials(LaidOut, Distribution):
         >>> potentials.argmax().tolist(), potentials.score(torch.tensor([1, 1])).tolist()
         ([1, 2], [2.0])
         """
-        sizes = [len(row) for row in unary]
+        sizes = score_tensors.check_lists(unary, interaction, edges)
         rows = torch.nn.utils.rnn.pad_sequence(list(unary), batch_first=True, padding_value=-torch.inf)
-        for (u, v), table in zip(edges.tolist(), interaction, strict=True):
-            if table.shape != (sizes[u], sizes[v]):
-                expected = sizes[u], sizes[v]
-                raise ValueError(f"the table of edge ({u}, {v}) must have shape {expected}, got {tuple(table.shape)}")
         flat = [table.flatten() for table in interaction] or [rows.new_zeros(0)]
         return cls(rows, torch.cat(flat), edges, node_ptr, edge_ptr, sizes=torch.tensor(sizes))  # type: ignore[arg-type]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
 from torch import Tensor
 
@@ -96,3 +98,19 @@ def difference(pairs: Tensor, differ: Tensor) -> Tensor:
 def to_summands(values: Tensor) -> Tensor:
     """Half precision as float32: it is enough to choose labels but not to add up their scores."""
     return values.float() if values.dtype in (torch.float16, torch.bfloat16) else values
+
+
+def check_lists(unary: Sequence[Tensor], interaction: Sequence[Tensor], edges: Tensor) -> list[int]:
+    """The numbers of labels of the nodes, refused unless rows, tables and edges fit each other."""
+    if not all(isinstance(part, Tensor) for part in (*unary, *interaction, edges)):
+        raise TypeError("unary and interaction must be sequences of Tensors, and edges a Tensor")
+    if len(interaction) != len(edges):
+        raise ValueError(f"interaction must contain a table for each of the {len(edges)} edges, got {len(interaction)}")
+    sizes = [len(row) for row in unary]
+    for (u, v), table in zip(edges.tolist(), interaction, strict=True):
+        if not (0 <= u < len(sizes) and 0 <= v < len(sizes)):
+            raise ValueError(f"edges must contain node numbers from 0 to {len(sizes) - 1}, got {[u, v]}")
+        if table.shape != (sizes[u], sizes[v]):
+            expected = sizes[u], sizes[v]
+            raise ValueError(f"the table of edge ({u}, {v}) must have shape {expected}, got {tuple(table.shape)}")
+    return sizes
