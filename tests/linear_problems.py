@@ -42,14 +42,15 @@ def every_labelling(problem, n):
 
 def phi(problem, graph, y):
     """φ(x, y), each part as (features, outputs) and then its biases, as `w` has them."""
-    nodes, edges = (np.zeros((part.weight.shape[1], len(part.weight))) for part in problem.parts)
+    parts = problem.model.unary, problem.model.interaction
+    nodes, edges = (np.zeros((part.weight.shape[1], len(part.weight))) for part in parts)
     for features, label in zip(graph.node_features, y, strict=True):
         nodes[:, label] += features
     joint = [N_LABELS * y[i] + y[j] for i, j in graph.edges]
     for features, label in zip(graph.edge_features, joint, strict=True):
         edges[:, label] += features
     biases = np.bincount(y, minlength=N_LABELS), np.bincount(np.array(joint, np.int64), minlength=N_LABELS**2)
-    pairs = zip((nodes, edges), biases, problem.parts, strict=True)
+    pairs = zip((nodes, edges), biases, parts, strict=True)
     return np.concatenate([a for w, b, part in pairs for a in (w.ravel(), *([] if part.bias is None else [b]))])
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from neuralfactors import Graph
 from neuralfactors._core.graph_batch import GraphBatch
@@ -44,8 +45,18 @@ def test_types_that_are_refused(types, message):
         check_node_types(types, 3)
 
 
-def test_types_need_dense_features_and_pairs():
-    with pytest.raises(ValueError, match="node_types needs dense node_features and order=2"):
+@pytest.mark.parametrize("kinds", [(csr_array, csr_array), (csr_array, np.asarray), (np.asarray, csr_array)])
+def test_sparse_features_of_types_are_stacked(kinds):
+    blocks = [np.array([[1.0, 2.0], [0.0, 3.0]]), np.array([[4.0]])]
+    given = [kind(block) for kind, block in zip(kinds, blocks, strict=True)]
+    one = Graph.of_types(given, edges=[[0, 2]])
+    np.testing.assert_array_equal(one.node_features.toarray(), Graph.of_types(blocks).node_features)
+    assert one.node_types.tolist() == [0, 0, 1]
+    assert [block.shape for block in given] == [(2, 2), (1, 1)]  # those of the caller are as they were
+
+
+def test_types_need_pairs():
+    with pytest.raises(ValueError, match="node_types needs order=2, got order=3"):
         Graph(np.zeros((3, 1)), [[0, 1, 2]], order=3, node_types=[0, 0, 0])
 
 

@@ -5,9 +5,19 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 import torch
+from scipy.sparse import csr_array
+from sklearn.base import clone
 from torch import nn
 
-from neuralfactors import FrankWolfeSVM, Graph, Potentials, StructuralSVM, StructuredPerceptron, UnaryClassifier
+from neuralfactors import (
+    FrankWolfeSVM,
+    Graph,
+    LatentSVM,
+    Potentials,
+    StructuralSVM,
+    StructuredPerceptron,
+    UnaryClassifier,
+)
 from neuralfactors._core.factor_model import BatchModel
 from neuralfactors._core.typed_model import TypedModel
 from neuralfactors.learning import Subgradient
@@ -45,6 +55,57 @@ def test_every_type_learns_its_labels(data, fitted):
     assert max(y.max() for y in fitted.predict(X)) == 3  # which only the picture can be
     assert all((y[:3] < 2).all() for y in fitted.predict(X))
     assert fitted.score(*data) > 0.9
+
+
+def test_linear_learners_learn_the_same(data):
+    X, Y = data
+    svm = FrankWolfeSVM(100.0, n_labels=[2, 4]).fit(X, Y)
+    assert svm.converged_
+    assert svm.score(X, Y) > 0.9
+    assert all((y[:3] < 2).all() for y in svm.loss_augmented_predict(X, Y))
+
+
+def test_unary_classifiers_have_a_factor_for_every_type(data):
+    X, Y = data
+    alone = UnaryClassifier(n_labels=[2, 4]).fit(X, Y)
+    assert np.mean([(z == y)[:3] for y, z in zip(Y, alone.predict(X), strict=True)]) == 1
+    (proba,) = alone.predict_proba(X[:1])
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-6)
+    assert not proba[:3, 2:].any()
+    for kind, factor in enumerate(alone.model_.unary):  # each is that of nodes of its type alone
+        nodes = [np.flatnonzero(x.node_types == kind) for x in X]
+        own = [Graph(x.node_features[rows]) for x, rows in zip(X, nodes, strict=True)]
+        single = UnaryClassifier(n_labels=(2, 4)[kind], C=alone.C_, max_iter=alone.max_iter_)
+        single.set_params(trainer__learning_rate=alone.learning_rate_, batch_size=alone.batch_size_)
+        single.fit(own, [y[rows] for y, rows in zip(Y, nodes, strict=True)])
+        torch.testing.assert_close(factor.weight, single.model_.unary.weight, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("output", ["probability", "log_probability", "decision"])
+def test_outputs_of_unary_classifiers_are_features(data, output):
+    alone = UnaryClassifier(n_labels=[2, 4], output=output, max_iter=2).fit(*data)
+    (made,) = alone.transform(data[0][:1])
+    assert made.node_features.shape == (4, 4)
+    assert not made.node_features[:3, 2:].any()
+    assert made.node_types.tolist() == [0, 0, 0, 1]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_unary_factors_of_types_may_learn_first(data):
+    trainer = Subgradient(pretrain=20, learning_rate=1e-6)
+    svm = StructuralSVM((), (), C=100.0, max_iter=1, n_labels=[2, 4], trainer=trainer).fit(*data)
+    pixels = [(y == z)[:3] for y, z in zip(data[1], svm.predict(data[0]), strict=True)]
+    assert np.mean(pixels) == 1
+
+
+def test_sparse_features_give_what_dense_ones_do(data):
+    X, Y = data
+    sparse = [Graph(csr_array(x.node_features), x.edges, node_types=x.node_types) for x in X]
+    for kind in (StructuralSVM((), (), C=100.0), StructuralSVM((4,), (), C=100.0), UnaryClassifier()):
+        svm = kind.set_params(n_labels=[2, 4], max_iter=3)
+        found = clone(svm).fit(sparse, Y).decision_function(sparse)
+        for scores, expected in zip(found, clone(svm).fit(X, Y).decision_function(X), strict=True):
+            np.testing.assert_allclose(scores, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_numbers_of_labels_are_found_in_the_labels(data, fitted):
@@ -112,8 +173,7 @@ def test_a_module_of_ones_own_makes_ragged_potentials(data):
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (FrankWolfeSVM(), "FrankWolfeSVM does not accept graphs with node_types, as StructuralSVM does"),
-        (UnaryClassifier(), "UnaryClassifier does not accept graphs with node_types"),
+        (LatentSVM(), "LatentSVM does not accept graphs with node_types"),
         (StructuralSVM(nn.Linear(1, 2)), "need a Network or hidden units"),
         (StructuralSVM(class_weight="balanced"), "class_weight must be None where nodes have types"),
         (
@@ -121,7 +181,6 @@ def test_a_module_of_ones_own_makes_ragged_potentials(data):
             "class_weight must be None",
         ),
         (StructuralSVM(n_labels=[2, 3]), "has label 3 at node 3, but nodes of type 1 have 3 labels"),
-        (StructuralSVM(trainer=Subgradient(pretrain=1)), "pretrain must be 0 with a TypedModel"),
     ],
 )
 def test_what_is_refused(data, learner, message):

@@ -98,4 +98,4 @@ def test_projection_sets_wrong_signs_to_zero():
 def test_wrong_signs_are_refused(signs, symmetric, message):
     factor = Network(symmetric=symmetric).build(2, 3, order=2)
     with pytest.raises(ValueError, match=message):
-        check_signs(signs, factor, 3, 2)
+        check_signs(signs, factor, (3, 3))

@@ -124,6 +124,32 @@ class FactorModel(nn.Module):
         if values.requires_grad:  # a module given in place of a factor may have nothing to learn
             torch.autograd.backward((values.gather(1, plus[:, None]) - values.gather(1, minus[:, None])).sum())
 
+    def node_values(self, batch: GraphBatch) -> Tensor:
+        """Scores of the labels of every node, by the unary factor alone.
+
+        Parameters
+        ----------
+        batch : GraphBatch
+            As in `forward`.
+
+        Returns
+        -------
+        Tensor of shape (V, L)
+            Differentiable; −inf for labels that the type of a node does not have.
+        """
+        values: Tensor = self.unary(batch.node_features)
+        return values
+
+    def without_interaction(self) -> FactorModel:
+        """The model without its interaction.
+
+        Returns
+        -------
+        FactorModel
+            It shares the parameters of the unary factor.
+        """
+        return FactorModel(self.unary, None, self.n_labels)
+
     @property
     def rowwise(self) -> bool:
         """Whether each row is computed independently and deterministically, so some can be computed without others.

@@ -58,7 +58,7 @@ class Graph(Counted):
         Number of nodes that meet in an interaction, Q.
     node_types : array of int of shape (V,), default=None
         The type of every node, from 0: nodes of one type share their labels and a factor, and so do edges between two
-        types; see `of_types`. None: all nodes are of one kind. Only for dense features and order 2.
+        types; see `of_types`. None: all nodes are of one kind. Only for order 2.
 
     Raises
     ------
@@ -98,8 +98,8 @@ class Graph(Counted):
         if len(features) != len(ends):
             raise ValueError(f"edge_features needs one row per edge: expected {len(ends)} rows, got {len(features)}")
         weight = None if node_weight is None else check_node_weight(node_weight, nodes.shape[0])
-        if node_types is not None and (order != 2 or is_sparse(node_features)):
-            raise ValueError("node_types needs dense node_features and order=2")
+        if node_types is not None and order != 2:
+            raise ValueError(f"node_types needs order=2, got order={order}")
         types = None if node_types is None else check_node_types(node_types, nodes.shape[0])
         self._fill(nodes, ends, features, weight, types)
 
@@ -115,8 +115,9 @@ class Graph(Counted):
 
         Parameters
         ----------
-        node_features : sequence of arrays of shape (n nodes of the type, its number of features)
-            One array per type. Nodes are numbered in their order, first all of type 0, then all of type 1, and so on.
+        node_features : sequence of arrays or sparse matrices of shape (n nodes of the type, its number of features)
+            One per type; where one is sparse, all become so. Nodes are numbered in their order, first all of type 0,
+            then all of type 1, and so on.
         edges : array of shape (E, 2), default=None
             As in the constructor.
         edge_features : array of shape (E, K), default=None

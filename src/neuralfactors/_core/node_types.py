@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors._core.graph_checks import as_numpy
+from neuralfactors._core.sparse import is_sparse
 
 
 @dataclass(frozen=True)
@@ -93,9 +94,21 @@ def check_node_types(values: ArrayLike, n_nodes: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(types, np.int64)
 
 
-def stack_types(node_features: Sequence[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def stack_types(node_features: Sequence[Any]) -> tuple[Any, NDArray[np.int64]]:
     """Features of the nodes type by type, in one matrix with zeros behind those of types that have fewer; the types."""
+    if any(map(is_sparse, node_features)):
+        return _stack_sparse_types(node_features)
     blocks = [np.atleast_2d(as_numpy(block, f"node_features[{t}]")) for t, block in enumerate(node_features)]
     width = max((block.shape[1] for block in blocks), default=0)
     padded = [np.pad(block, ((0, 0), (0, width - block.shape[1]))) for block in blocks]
     return np.concatenate(padded), np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
+
+
+def _stack_sparse_types(node_features: Sequence[Any]) -> tuple[Any, NDArray[np.int64]]:
+    from scipy.sparse import csr_array, vstack
+
+    blocks = [csr_array(block) for block in node_features]
+    width = max(block.shape[1] for block in blocks)
+    for block in blocks:
+        block.resize((block.shape[0], width))
+    return vstack(blocks, format="csr"), np.repeat(np.arange(len(blocks)), [block.shape[0] for block in blocks])

@@ -115,6 +115,30 @@ def row_blocks(features: Tensor, dtype: torch.dtype, most: int = BLOCK) -> Itera
         start = stop
 
 
+def take_rows(features: Tensor, rows: Tensor) -> Tensor:
+    """Some rows of dense or sparse features.
+
+    Parameters
+    ----------
+    features : Tensor of shape (N, D)
+        Dense, or of layout `torch.sparse_csr`.
+    rows : Tensor of shape (n,)
+        int64.
+
+    Returns
+    -------
+    Tensor of shape (n, D)
+        Of the same layout.
+    """
+    if features.layout is not torch.sparse_csr:
+        return features[rows]
+    pointers, columns, values = features.crow_indices(), features.col_indices(), features.values()
+    counts = pointers.diff()[rows]
+    own = torch.cat([counts.new_zeros(1), counts.cumsum(0)])
+    entries = torch.repeat_interleave(pointers[rows] - own[:-1], counts) + torch.arange(int(own[-1]), device=own.device)
+    return _compressed(own, columns[entries], values[entries], (len(rows), features.shape[1]))
+
+
 def _compressed(pointers: Tensor, columns: Tensor, values: Tensor, shape: tuple[int, int]) -> Tensor:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")

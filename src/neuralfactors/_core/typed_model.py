@@ -13,6 +13,7 @@ from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.layers import Workspace
 from neuralfactors._core.potentials import Potentials
 from neuralfactors._core.ragged_tables import RaggedTables
+from neuralfactors._core.sparse import take_rows
 
 
 class TypedModel(FactorModel):
@@ -68,21 +69,32 @@ class TypedModel(FactorModel):
         ValueError
             If the graphs have no types, or a module gives values of another shape than it should.
         """
-        if batch.node_types is None:
-            raise ValueError("the model has factors for types of nodes, but the graphs have no node_types")
-        types, rest = batch.node_types, (batch.edges, batch.node_ptr, batch.edge_ptr)
+        types, rest = self._types_of(batch), (batch.edges, batch.node_ptr, batch.edge_ptr)
         sizes = torch.tensor(self.type_labels, device=types.device)[types]
         tables = RaggedTables.of(sizes, batch.edges)
-        unary, flat = self._unary(batch.node_features, types), self._interaction(batch, types, tables)
+        unary, flat = self.node_values(batch), self._interaction(batch, types, tables)
         if len(set(self.type_labels)) == 1:
             return Potentials(unary, flat.view(-1, self.n_labels, self.n_labels), *rest)
         return Potentials(unary, flat, *rest, sizes=sizes.cpu())
 
-    def _unary(self, features: Tensor, types: Tensor) -> Tensor:
-        values = features.new_full((len(types), self.n_labels), -torch.inf)
+    def node_values(self, batch: GraphBatch) -> Tensor:
+        """Scores of the labels of every node, by the unary factors alone.
+
+        Parameters
+        ----------
+        batch : GraphBatch
+            As in `forward`.
+
+        Returns
+        -------
+        Tensor of shape (V, L)
+            Differentiable; −inf for labels that the type of a node does not have.
+        """
+        types = self._types_of(batch)
+        values = batch.edge_features.new_full((len(types), self.n_labels), -torch.inf)
         for kind, factor in enumerate(self.unary.children()):
             rows = torch.nonzero(types == kind)[:, 0]
-            own: Tensor = factor(features[rows])
+            own: Tensor = factor(take_rows(batch.node_features, rows))
             self._check(own, (len(rows), self.type_labels[kind]), f"unary[{kind}]")
             padded = functional.pad(own, (0, self.n_labels - own.shape[1]), value=-torch.inf)
             values = values.to(own.dtype).index_copy(0, rows, padded)
@@ -100,6 +112,22 @@ class TypedModel(FactorModel):
             place = tables.first[rows][:, None] + torch.arange(n_entries, device=rows.device)
             values = values.to(own.dtype).index_copy(0, place.flatten(), own.flatten())
         return values
+
+    def without_interaction(self) -> TypedModel:
+        """The model without its interactions.
+
+        Returns
+        -------
+        TypedModel
+            It shares the parameters of the unary factors.
+        """
+        return TypedModel(list(self.unary.children()), {}, self.type_labels)
+
+    @staticmethod
+    def _types_of(batch: GraphBatch) -> Tensor:
+        if batch.node_types is None:
+            raise ValueError("the model has factors for types of nodes, but the graphs have no node_types")
+        return batch.node_types
 
     @property
     def rowwise(self) -> bool:

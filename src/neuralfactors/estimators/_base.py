@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 import torch
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
@@ -54,7 +55,6 @@ class StructuredEstimator(Predictor):
         "n_labels_", "n_node_features_", "n_edge_features_", "order_", "label_values_", "temperature_",
         "type_labels_", "type_pairs_",
     )  # fmt: skip
-    _accepts_types: ClassVar[bool] = False  # of nodes, with factors of their own
     _registry: ClassVar[dict[str, type[StructuredEstimator]]] = {}
 
     def __init_subclass__(cls, **keywords: Any) -> None:
@@ -172,8 +172,6 @@ class StructuredEstimator(Predictor):
         self.label_values_ = samples.classes
         self.temperature_ = 1.0
         types = samples.types
-        if types is not None and not self._accepts_types:
-            raise ValueError(f"{type(self).__name__} does not accept graphs with node_types, as StructuralSVM does")
         self.type_labels_ = None if types is None else list(types.n_labels)
         self.type_pairs_ = None if types is None else [list(pair) for pair in types.pairs]
 
@@ -254,7 +252,8 @@ def _build_table(
     rows, columns = (types.n_labels[kind] for kind in pair)
     if pair[0] == pair[1]:
         return network.build(n_features, rows, 2, generator)
-    return network.build(n_features, rows * columns, 1, generator)  # in any order of its nodes, nothing is symmetric
+    free: Network = clone(network).set_params(symmetric=False)  # nodes of two types cannot change places
+    return free.build(n_features, rows * columns, 1, generator)
 
 
 def _build(described: Described, generator: torch.Generator, n_features: int, n_labels: int, order: int) -> nn.Module:

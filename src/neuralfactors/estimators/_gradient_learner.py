@@ -15,10 +15,9 @@ from torch import Tensor, nn
 
 from neuralfactors._common.label_values import Classes, sorted_classes
 from neuralfactors._common.seeds import RandomState, seed_of
-from neuralfactors._core.factor_model import BatchModel, FactorModel
+from neuralfactors._core.factor_model import BatchModel
 from neuralfactors._core.factors import Network, as_network
 from neuralfactors._core.graph import Graph
-from neuralfactors._core.typed_model import TypedModel
 from neuralfactors.estimators._base import Described, StructuredEstimator
 from neuralfactors.estimators._checkpoint import Checkpoint, find_checkpoint, fingerprint
 from neuralfactors.estimators._parts import Parts, or_default
@@ -301,10 +300,9 @@ class GradientEstimator(StructuredEstimator):
 
     def _pretrain(self, samples: Samples, settings: TrainingSettings, weight: Tensor | None) -> None:
         """Let the unary factor learn alone. It is short, and the same each time: if interrupted, it starts again."""
-        if isinstance(self.model_, (BatchModel, TypedModel)):
-            name = type(self.model_).__name__
-            raise ValueError(f"pretrain must be 0 with a {name}, which has no unary factor to train alone")
-        alone, n_epochs = FactorModel(self.model_.unary, None, self.n_labels_), settings.trainer.pretrain
+        if isinstance(self.model_, BatchModel):
+            raise ValueError("pretrain must be 0 with a BatchModel, which has no unary factor to train alone")
+        alone, n_epochs = self.model_.without_interaction(), settings.trainer.pretrain
         trainer = replace(settings.trainer, keep="last", averaging=None, patience=None)
         first = replace(settings, trainer=trainer, loss="cross-entropy", max_iter=n_epochs)
         descent = Descent(alone, first, self._decoder(), weight)
@@ -324,7 +322,6 @@ class JointEstimator(GradientEstimator):
     void: str = "drop"
     decoder: Decoder | None = None
 
-    _accepts_types: ClassVar[bool] = True
     _parts: ClassVar[Parts] = {**GradientEstimator._parts, "interaction": as_network, "decoder": or_default(Decoder)}
 
     def _networks(self) -> tuple[Described, Described | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import ClassVar, Self, TypeVar
 
@@ -47,7 +47,7 @@ class ConvexEstimator(StructuredEstimator):
     max_iter: int = 200
     bias: bool = True
     symmetric: bool | Sequence[int] = False
-    interaction_sign: ArrayLike | None = None
+    interaction_sign: ArrayLike | Mapping[tuple[int, int], ArrayLike] | None = None
     warm_start: bool = False
     class_weight: ClassWeight = None
     decoder: Decoder | None = None
@@ -140,8 +140,8 @@ class CuttingPlaneSVM(ConvexEstimator):
     ----------
     C : float or "auto", default="auto"
         λ in the paper. "auto": N/4, or more where graphs have fewer than four labelled nodes; see `StructuralSVM`.
-    n_labels : int or None, default=None
-        None: the highest label in Y plus 1.
+    n_labels : int, sequence of int or None, default=None
+        None: the highest label in Y plus 1. A sequence for graphs with `node_types`, one number per type.
     callbacks : sequence of callable or None, default=None
         As in `StructuralSVM`, but there are no checkpoints.
     verbose : int, default=0
@@ -157,10 +157,11 @@ class CuttingPlaneSVM(ConvexEstimator):
         Whether the tables of edges must be symmetric; or, for every edge feature, 1 if its table must be, −1 if it must
         be antisymmetric, and 0 if it may be any. The bias is symmetric unless a feature is free. The regulariser counts
         whole tables.
-    interaction_sign : array of shape (L, L) or (T, L, L), default=None
+    interaction_sign : array of shape (L, L) or (T, L, L), dict or None, default=None
         Signs that the weights of edges must have: 1 for weights ≥ 0, −1 for weights ≤ 0, 0 for any. (L, L) holds for
         the tables of all edge features and the bias; (T, L, L) has one for each of them, the bias last. With
-        ``2 * np.eye(L) - 1`` and no negative features, equal labels attract, and binary labels are submodular.
+        ``2 * np.eye(L) - 1`` and no negative features, equal labels attract, and binary labels are submodular. For
+        graphs with `node_types`, a dict from some of the pairs of types to such arrays.
     warm_start : bool, default=False
         Whether `fit` begins with the constraints that the last one found, and their weights. Parameters such as `C` and
         data may differ: what the constraints are worth is computed anew. Graphs are told apart by their place in X;
@@ -217,8 +218,8 @@ class FrankWolfeSVM(ConvexEstimator):
     ----------
     C : float or "auto", default="auto"
         As in `CuttingPlaneSVM`.
-    n_labels : int or None, default=None
-        None: the highest label in Y plus 1.
+    n_labels : int, sequence of int or None, default=None
+        None: the highest label in Y plus 1. A sequence for graphs with `node_types`, one number per type.
     callbacks : sequence of callable or None, default=None
         As in `StructuralSVM`, but there are no checkpoints.
     verbose : int, default=0
@@ -231,7 +232,7 @@ class FrankWolfeSVM(ConvexEstimator):
         As in `Network`.
     symmetric : bool or sequence of int, default=False
         As in `CuttingPlaneSVM`.
-    interaction_sign : array of shape (L, L) or (T, L, L), default=None
+    interaction_sign : array of shape (L, L) or (T, L, L), dict or None, default=None
         As in `CuttingPlaneSVM`.
     warm_start : bool, default=False
         As in `CuttingPlaneSVM`.

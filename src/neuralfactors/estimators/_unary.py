@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,8 +33,9 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
     ----------
     unary : sequence of int, Network or nn.Module, default=()
         The factor of nodes, as in `StructuralSVM`; `()`: logistic regression.
-    n_labels : int or None, default=None
-        None: the highest label in Y plus 1.
+    n_labels : int, sequence of int or None, default=None
+        None: the highest label in Y plus 1. A sequence for graphs with `node_types`, one number per type: every type
+        gets a factor of its own.
     callbacks : sequence of callable or None, default=None
         As in `StructuralSVM`.
     verbose : int, default=0
@@ -106,7 +107,7 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
         Returns
         -------
         list of Graph
-            Edges, their features and the weights of nodes stay.
+            Edges, their features and the weights of nodes stay. Labels that a node's type does not have get 0.
         """
         outputs: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
             "probability": lambda scores: np.exp(log_softmax(scores, axis=1)),
@@ -117,7 +118,8 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
             raise ValueError(f"output must be one of {sorted(outputs)}, got {self.output!r}")
         make = outputs[self.output]
         found, X = self._unary_scores(X), check_sequence("X", X)
-        return [X[n].with_node_features(make(scores)) for n, scores in enumerate(found)]
+        made = [np.where(np.isneginf(scores), 0.0, make(scores)).astype(scores.dtype) for scores in found]
+        return [X[n].with_node_features(features) for n, features in enumerate(made)]
 
     def _objective(self) -> Objective:
         return Objective("cross-entropy", (self.C, self.C), self.class_weight, "drop")
@@ -128,14 +130,15 @@ class UnaryClassifier(TransformerMixin, GradientEstimator):
     @torch.no_grad()
     def _scores(self, batch: GraphBatch) -> Potentials:
         """Scores of nodes without edges, which need tables otherwise."""
-        unary, L = self.model_.unary(batch.node_features), self.n_labels_
-        ends, none = batch.edges.new_zeros((0, 2)), torch.zeros_like(batch.node_ptr)
-        return Potentials(unary, unary.new_zeros((0, L, L)), ends, batch.node_ptr, none)
+        none, ends = torch.zeros_like(batch.node_ptr), batch.edges.new_zeros((0, 2))
+        alone = replace(batch, edges=ends, edge_features=batch.edge_features[:0], edge_ptr=none)
+        potentials: Potentials = self.model_(alone)
+        return potentials
 
     @torch.no_grad()
     def _unary_scores(self, X: Sequence[Graph]) -> list[NDArray[np.floating[Any]]]:
         found: list[NDArray[np.floating[Any]]] = []
         for batch in self._batches(X):
-            scores = self.model_.unary(batch.node_features).cpu().numpy()
+            scores = self.model_.node_values(batch).cpu().numpy()
             found += np.split(scores, batch.node_ptr[1:-1].numpy())
         return found

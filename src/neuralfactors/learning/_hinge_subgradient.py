@@ -200,7 +200,7 @@ def accumulate_cross_entropy(
     """
     labelled = y >= 0
     costs = _times(_worst(node_costs(y, class_weight, batch.node_weight)), _of_nodes(weight, batch))
-    values = model.unary(batch.node_features)
+    values = model.node_values(batch)
     clock.lap("forward")
     loss = (functional.cross_entropy(values, y.clamp_min(0), reduction="none") * costs).sum()
     torch.autograd.backward(loss)

@@ -10,7 +10,7 @@ from neuralfactors._core.factors import Factor
 Signs = NDArray[np.int8]
 
 
-def check_signs(signs: ArrayLike, factor: Factor, n_labels: int, order: int) -> Signs:
+def check_signs(signs: ArrayLike, factor: Factor, table: tuple[int, ...]) -> Signs:
     """The sign of every weight of a linear interaction factor, 0 for any, feature by feature and the bias last.
 
     Parameters
@@ -19,14 +19,12 @@ def check_signs(signs: ArrayLike, factor: Factor, n_labels: int, order: int) -> 
         1 for weights ≥ 0, −1 for weights ≤ 0, 0 for any; of one table, or of those of all features and the bias.
     factor : Factor
         Linear. Its symmetry must be that of the signs.
-    n_labels : int
-        L.
-    order : int
-        Number of nodes that meet in the factor: of axes of a table.
+    table : tuple of int
+        Shape of a table, such as (L, L).
 
     Returns
     -------
-    ndarray of shape (T, L·L)
+    ndarray of shape (T, L, L)
         int8.
 
     Raises
@@ -35,7 +33,6 @@ def check_signs(signs: ArrayLike, factor: Factor, n_labels: int, order: int) -> 
         If values or shape are others, or a symmetric table would need signs that are not.
     """
     given = np.asarray(signs)
-    table = (n_labels,) * order
     n_tables = factor.weight.shape[1] + (factor.bias is not None)
     if given.shape not in (table, (n_tables, *table)) or not np.isin(given, (-1, 0, 1)).all():
         raise ValueError(
@@ -47,7 +44,7 @@ def check_signs(signs: ArrayLike, factor: Factor, n_labels: int, order: int) -> 
         if sign and (own != sign * own.T).any():
             kind = "symmetric" if sign > 0 else "antisymmetric"
             raise ValueError(f"interaction_sign must be {kind} where tables are, got {own.tolist()}")
-    return tables.reshape(n_tables, -1)
+    return tables
 
 
 def project(weights: NDArray[np.float64], signs: Signs | None) -> NDArray[np.float64]:

@@ -40,7 +40,7 @@ class KeptBlocks:
             Whether there was anything.
         """
         for n, (labels, shares) in enumerate(self.blocks[: len(problem)]):
-            if labels.shape[1] == problem.n_nodes[n] and labels.max(initial=0) < problem.n_labels:
+            if problem.admits(labels, n):
                 sets.restore(n, labels, shares * (C / len(problem)))
         return sets.n_constraints > 0
 
@@ -62,7 +62,7 @@ class KeptLabellings:
         """Labellings (K, V) and shares (K,) where they fit the graphs of `problem`, else None."""
         if self.labels is None or self.shares is None or self.n_nodes != problem.n_nodes:
             return None
-        return (self.labels, self.shares) if self.labels.max(initial=0) < problem.n_labels else None
+        return (self.labels, self.shares) if problem.admits(self.labels) else None
 
     def keep(self, problem: LinearProblem, labels: NDArray[np.int32], shares: NDArray[np.float64]) -> None:
         """Take over the constraints of a run on `problem`."""
