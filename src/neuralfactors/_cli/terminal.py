@@ -20,15 +20,22 @@ class Interrupted(Exception):  # noqa: N818 - it is not an error
 
 
 def echo(text: str = "", *, end: str = "\n", err: bool = False) -> None:
-    """Write `text` at once, to the stream of errors with `err`."""
+    """Write `text` at once, to the stream of errors with `err`; what is no error, the first rank alone."""
+    if not (err or leads()):
+        return
     stream = sys.stderr if err else sys.stdout
     stream.write(text + end)
     stream.flush()
 
 
+def leads() -> bool:
+    """Whether this process speaks for a command: of several under `torchrun`, the first one."""
+    return os.environ.get("RANK", "0") == "0"
+
+
 def guard(run: Callable[[], None], *, quiet: bool, verbose: bool) -> int:
     """The exit code of a command that `run` runs; what it raises is told in one sentence."""
-    set_loudness(quiet=quiet, verbose=verbose)
+    set_loudness(quiet=quiet or not leads(), verbose=verbose and leads())
     try:
         run()
     except (KeyboardInterrupt, Interrupted) as error:

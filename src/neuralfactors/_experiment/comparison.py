@@ -10,10 +10,10 @@ from pathlib import Path
 
 from neuralfactors._experiment.data import Means, open_data, open_folder, refuse_changed, used_splits
 from neuralfactors._experiment.models import check_config, usable_run
-from neuralfactors._experiment.training import describe_run, resume_run, threads_of, train
+from neuralfactors._experiment.training import describe_run, leader_alone_in, resume_run, threads_of, train
 from neuralfactors._experiment.tuning.search import resume_search
 from neuralfactors._runs import Run, RunConfig, RunFolder
-from neuralfactors._runs.lock import alone_in
+from neuralfactors.learning._distributed import Ranks
 
 logger = logging.getLogger(__name__)
 
@@ -61,15 +61,17 @@ def compare(
                 f"{data.root} has neither {missing} nor {present} to evaluate on: name a split with --test"
             )
         logger.info("There is no split %s, so rows are evaluated on %s", missing, present)
-    folder = RunFolder(Path(out))
-    if not folder.is_begun:
+    folder, ranks = RunFolder(Path(out)), Ranks.current()
+    if not ranks.said_by_leader(folder.is_begun):
         check_config(config)
         open_data(config)  # refuses what cannot be learned from before anything is written
-    with alone_in(folder.path):
-        begun = folder.is_begun  # perhaps only now, by another process
-        run = _begun(folder, config, seeds) if begun else describe_run(config, data, command, seeds=seeds)
-        folder.document.write(run)
-        _resume_seeds(folder, run, means or Means())
+    with leader_alone_in(folder.path):
+        if ranks.leads:
+            begun = folder.is_begun  # perhaps only now, by another process
+            run = _begun(folder, config, seeds) if begun else describe_run(config, data, command, seeds=seeds)
+            folder.document.write(run)
+        ranks.wait()
+        _resume_seeds(folder, folder.run(), means or Means())
     return folder.path
 
 
@@ -89,21 +91,23 @@ def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
     elif not run.seeds:
         resume_run(folder, means)
     else:
-        with alone_in(folder.path):
+        with leader_alone_in(folder.path):
             _resume_seeds(folder, folder.run(), means)
     return folder.path
 
 
 def _resume_seeds(folder: RunFolder, run: Run, means: Means) -> None:
+    ranks = Ranks.current()
     with threads_of(run):
         if not run.finished:
             refuse_changed(run, open_folder(run.settings))
         for seed in run.seeds or ():
             place = folder.seed(seed)
-            if place.is_begun:
+            if ranks.said_by_leader(place.is_begun):
                 resume_run(place, means)
             else:  # all seeds are judged by the same images
                 splits = replace(run.settings.splits, seed=run.settings.seed)
                 train(replace(run.settings, seed=seed, splits=splits), place.path, means, run.command)
-    if not run.finished:
+    if ranks.leads and not run.finished:
         folder.document.write(run.ended())
+    ranks.wait()

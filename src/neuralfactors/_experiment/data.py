@@ -118,8 +118,11 @@ def training_samples(config: RunConfig, data: ImageFolder) -> list[Sample]:
     return [samples[n] for n in drawn(len(samples), max(limits), config.seed)]
 
 
-def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means) -> Prepared:
-    """The images of a run, described; words and scaling are in the run folder afterwards."""
+def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Means, *, write: bool = True) -> Prepared:
+    """The images of a run, described; words and scaling are in the run folder afterwards.
+
+    Without `write`, another process must have put them there.
+    """
     splits = used_splits(config, data)
     train_samples: Sequence[LabelledImage] = training_samples(config, data)
     if config.mirror:
@@ -137,7 +140,8 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
         found[split] = describer.describe(data[split])
     val, test = (found.get(splits[part] or "") for part in ("val", "test"))
     regions = regions_of(config, describer, train)
-    folder.regions.write(regions)
+    if write:
+        folder.regions.write(regions)
     return Prepared(describer, train, val, test, splits["test"], regions)
 
 

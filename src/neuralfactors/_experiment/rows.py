@@ -31,15 +31,13 @@ logger = logging.getLogger(__name__)
 
 def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbose: int = 0) -> None:
     """Train a variant into its folder; an interrupted attempt continues from the last epoch."""
-    train = limited(prepared.train, config.limit_of(folder.variant), config.seed, config.copies)
-    model = build_model(folder.variant, config, prepared.describer.n_labels, len(train.X), folder)
-    balance = balance_of(config, folder.variant, prepared.describer.builder.settings)
+    train, segmenter, balance = _begin(folder, config, prepared, verbose)
+    model = segmenter.estimator
     former, start = folder.checked_row(), time.monotonic()
     before = former.seconds if former else 0.0
     settings, n_train = _settings(named_stages(model)), len(train.X) // config.copies
     row = Row(folder.variant, "running", settings, config.seed, balance, n_train, before)
     folder.row.write(row)
-    segmenter = Segmenter(estimator=model, balance=balance, random_state=config.seed, verbose=verbose)
     try:
         fit_segmenter(segmenter, prepared.describer, train, prepared.val)
     except KeyboardInterrupt:
@@ -62,6 +60,23 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
         logger.warning("%s: %s", folder.variant, told)
     folder.row.write(row)
     folder.remove_checkpoints()
+
+
+def help_train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbose: int = 0) -> None:
+    """Take part in the training of a variant that another process writes."""
+    train, segmenter, _ = _begin(folder, config, prepared, verbose)
+    if any("trainer" in stage.get_params() for _, stage in named_stages(segmenter.estimator)):  # others train alone
+        fit_segmenter(segmenter, prepared.describer, train, prepared.val)
+
+
+def _begin(
+    folder: RowFolder, config: RunConfig, prepared: Prepared, verbose: int
+) -> tuple[LabelledGraphs, Segmenter, float]:
+    """What a variant learns from, its model before it has learnt, and the balance of classes."""
+    train = limited(prepared.train, config.limit_of(folder.variant), config.seed, config.copies)
+    model = build_model(folder.variant, config, prepared.describer.n_labels, len(train.X), folder)
+    balance = balance_of(config, folder.variant, prepared.describer.builder.settings)
+    return train, Segmenter(estimator=model, balance=balance, random_state=config.seed, verbose=verbose), balance
 
 
 def fit_segmenter(

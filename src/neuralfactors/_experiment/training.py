@@ -6,7 +6,7 @@ import logging
 import os
 import platform
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -24,11 +24,12 @@ from neuralfactors._experiment.data import (
 )
 from neuralfactors._experiment.examples import write_examples
 from neuralfactors._experiment.models import check_config, usable_run
-from neuralfactors._experiment.rows import train_row
+from neuralfactors._experiment.rows import help_train_row, train_row
 from neuralfactors._runs import ClassInfo, Run, RunConfig, RunFolder, Search
 from neuralfactors._runs.lock import alone_in
 from neuralfactors._runs.records import now
 from neuralfactors.datasets import ImageFolder
+from neuralfactors.learning._distributed import Ranks
 
 PACKAGES = ("neuralfactors", "torch", "numpy", "scipy", "scikit-learn", "scikit-image", "pillow")
 logger = logging.getLogger(__name__)
@@ -36,6 +37,8 @@ logger = logging.getLogger(__name__)
 
 def train(config: RunConfig, out: str | os.PathLike[str], means: Means | None = None, command: str = "") -> Path:
     """Train and evaluate the variants of a run into its folder; killed at any moment, it can be resumed.
+
+    Of several processes under `torchrun`, all train, and the first one alone describes images, evaluates and writes.
 
     Parameters
     ----------
@@ -53,14 +56,19 @@ def train(config: RunConfig, out: str | os.PathLike[str], means: Means | None = 
     Path
         The folder.
     """
-    folder = RunFolder(Path(out))
-    folder.refuse_begun()  # before the work of looking at all images
-    check_config(config)
+    folder, ranks = RunFolder(Path(out)), Ranks.current()
+    if ranks.leads:
+        folder.refuse_begun()  # before the work of looking at all images
+    check_config(config)  # which trains a little, with all ranks
+    if not ranks.leads:
+        ranks.wait()  # until the run has begun
+        return resume_run(folder, means or Means())
     data = open_data(config)
     run = describe_run(config, data, command)
     with alone_in(folder.path), threads_of(run):
         folder.refuse_begun()
         folder.document.write(run)
+        ranks.wait()
         try:
             return _train_rows(run, data, folder, means or Means())
         except Exception:
@@ -74,26 +82,34 @@ def resume_run(folder: RunFolder, means: Means) -> Path:
     run = usable_run(folder)
     if run.finished and all(row.is_done for row in folder.rows()):
         return folder.path  # nobody need be alone to see that
-    with alone_in(folder.path), threads_of(run):
+    with leader_alone_in(folder.path), threads_of(run):
         data = open_data(run.settings)
         refuse_changed(run, data)
         return _train_rows(run, data, folder, means)
 
 
+def leader_alone_in(folder: Path) -> AbstractContextManager[None]:
+    """Nobody else in `folder` but the other ranks, for which the first one answers."""
+    return alone_in(folder) if Ranks.current().leads else nullcontext()
+
+
 def _train_rows(run: Run, data: ImageFolder, folder: RunFolder, means: Means) -> Path:
-    config = run.settings
+    config, ranks = run.settings, Ranks.current()
     left = [row for row in folder.rows() if not row.is_done]
     if left:
-        prepared = prepare(config, data, folder, means)
+        with ranks.leader_first():
+            prepared = prepare(config, data, folder, means, write=ranks.leads)
         logger.info("%s", told_images(config, data, prepared))
         for line in filter(None, told_regions(prepared)):
             logger.info("%s", line)
-        if prepared.test is not None and config.n_examples:
+        if prepared.test is not None and config.n_examples and ranks.leads:
             write_examples(folder, prepared.test, data.classes.palette, config.n_examples)
         for row in left:
             logger.info("training %s", row.variant)
-            train_row(row, config, prepared, verbose=means.verbose)
-    folder.document.write(run.ended())
+            (train_row if ranks.leads else help_train_row)(row, config, prepared, verbose=means.verbose)
+    if ranks.leads:
+        folder.document.write(run.ended())
+    ranks.wait()
     return folder.path
 
 

@@ -91,7 +91,7 @@ class Checkpoint:
         """
 
         def write(descent: Descent) -> None:
-            if descent.ranks.rank == 0 and (descent.progress.done or descent.epoch % self.every == 0):
+            if descent.ranks.leads and (descent.progress.done or descent.epoch % self.every == 0):
                 document, tensors = training_state(descent)
                 save_state(self.path, {"run": run, "seed": descent.settings.seed, **document}, tensors)
             descent.ranks.wait()

@@ -15,11 +15,13 @@ from torch import Tensor, nn
 
 from neuralfactors._common.label_values import Classes, sorted_classes
 from neuralfactors._common.seeds import RandomState, seed_of
+from neuralfactors._common.sequences import Selection
 from neuralfactors._core.factor_model import BatchModel
 from neuralfactors._core.factors import Network, as_network
 from neuralfactors._core.graph import Graph
 from neuralfactors.estimators._base import Described, StructuredEstimator
 from neuralfactors.estimators._checkpoint import Checkpoint, find_checkpoint, fingerprint
+from neuralfactors.estimators._labels import share
 from neuralfactors.estimators._parts import Parts, or_default
 from neuralfactors.estimators._validation import Labelled, check_validation, hold_out
 from neuralfactors.learning._auto_parameters import CHOSEN, by_name, resolve
@@ -262,7 +264,7 @@ class GradientEstimator(StructuredEstimator):
         """Train until the end, from where the checkpoint stands if anything is `stored` in it."""
         descent, write = self.descent_, None
         callbacks = [callback for callback in self.callbacks or () if not isinstance(callback, Checkpoint)]
-        if self.verbose and descent.ranks.rank == 0:
+        if self.verbose and descent.ranks.leads:
             callbacks.append(ProgressBar(descent.settings.max_iter))
         try:
             if checkpoint is not None:
@@ -272,10 +274,18 @@ class GradientEstimator(StructuredEstimator):
                 if stored is not None:
                     checkpoint.resume(descent, stored, run)
                     self.history_ = descent.progress.history
-            evaluate = None if validation is None else lambda: self._share_right(*validation)
+            evaluate = None if validation is None else lambda: self._validate(*validation)
             descent.run(samples, evaluate, callbacks, write)
         finally:
             close(callbacks)
+
+    def _validate(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
+        """Share of the nodes that are right, each rank counting those of its own graphs."""
+        ranks = self.descent_.ranks
+        mine = ranks.share(range(len(X)))
+        counts = torch.tensor(self._count_right(Selection(X, mine), Selection(Y, mine)), dtype=torch.float64)
+        ranks.sum_([counts])
+        return share(*counts.tolist())
 
     def _chosen_names(self) -> list[str]:
         known = {name.removeprefix("trainer__") for name in self.plain_params()}
@@ -306,7 +316,7 @@ class GradientEstimator(StructuredEstimator):
         trainer = replace(settings.trainer, keep="last", averaging=None, patience=None)
         first = replace(settings, trainer=trainer, loss="cross-entropy", max_iter=n_epochs)
         descent = Descent(alone, first, self._decoder(), weight)
-        bars: list[Callback] = [ProgressBar(n_epochs)] if self.verbose and descent.ranks.rank == 0 else []
+        bars: list[Callback] = [ProgressBar(n_epochs)] if self.verbose and descent.ranks.leads else []
         try:
             descent.run(samples, callbacks=bars)
         finally:

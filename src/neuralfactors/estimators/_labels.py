@@ -38,6 +38,11 @@ def as_objects(entries: list[NDArray[Any]]) -> NDArray[Any]:
     return found
 
 
+def share(right: float, total: float) -> float:
+    """`right` of `total`; NaN where that is nothing."""
+    return right / total if total else float("nan")
+
+
 class LabelledPredictor(Composed):
     """What predicts labels as it was fitted with them: the numbers 0 to L − 1, or what these stand for."""
 
@@ -70,11 +75,12 @@ class LabelledPredictor(Composed):
         check_is_fitted(self)
         X, Y = check_pairs(X, Y)
         numbers = self._encode([Y[n] for n in range(len(Y))], unseen=self.n_labels_)
-        return self._share_right(X, numbers, check_sample_weight(sample_weight, len(X)))
+        return share(*self._count_right(X, numbers, check_sample_weight(sample_weight, len(X))))
 
-    def _share_right(
+    def _count_right(
         self, X: Sequence[Graph], Y: Sequence[ArrayLike], weight: NDArray[np.float64] | None = None
-    ) -> float:
+    ) -> tuple[float, float]:
+        """What the nodes that are predicted right weigh, and what all labelled ones weigh."""
         labels, right, total = [], 0.0, 0.0
         for n, y_pred in enumerate(self._predict(X)):
             y, own = check_labels(Y[n], X[n].n_nodes, f"Y[{n}]"), X[n].node_weight
@@ -85,7 +91,7 @@ class LabelledPredictor(Composed):
             total += float(counted.sum())
             labels.append(y)
         check_void_mark(labels, self.n_labels_)
-        return right / total if total else float("nan")
+        return right, total
 
     def _predict(self, X: Sequence[Graph], known: Sequence[NDArray[np.int64]] | None = None) -> list[NDArray[np.int64]]:
         """The same as `predict`, in numbers of labels."""

@@ -164,9 +164,10 @@ def _time_limit(time_limit: float | None, method: str) -> float:
 
 
 def check_threads(n_threads: int | None) -> int:
-    """A number of threads; None stands for the processors this process may use."""
+    """A number of threads; None stands for the processors this process may use, shared with other ranks of torchrun."""
     if n_threads is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     return as_count(n_threads, "n_threads")
 
 

@@ -122,8 +122,8 @@ class Descent:
         """
         while not self.progress.done and self.epoch < self.settings.max_iter:
             record = self.run_epoch(samples, evaluate)
-            stop = tell(callbacks, record) if self.ranks.rank == 0 else False
-            self.progress.done = self._agree(stop or self._stale()) or self.epoch >= self.settings.max_iter
+            stop = tell(callbacks, record) if self.ranks.leads else False
+            self.progress.done = self.ranks.any(stop or self._stale()) or self.epoch >= self.settings.max_iter
             if after_epoch is not None:
                 after_epoch(self)
         self._judge_last(samples)
@@ -326,11 +326,6 @@ class Descent:
     def _stale(self) -> bool:
         patience = self.settings.trainer.patience
         return patience is not None and self.epoch - self.progress.best_epoch >= patience
-
-    def _agree(self, stop: bool) -> bool:
-        answer = torch.tensor([float(stop)])
-        self.ranks.sum_([answer])
-        return bool(answer.item() > 0)
 
 
 @contextmanager

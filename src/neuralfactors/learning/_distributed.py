@@ -6,12 +6,16 @@ Under `torchrun` the process group is set up at the first use; a group that the 
 from __future__ import annotations
 
 import atexit
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+
+PATIENCE = timedelta(days=2)  # while the first rank describes images; a rank that has died is noticed at once
 
 
 @dataclass(frozen=True)
@@ -29,9 +33,33 @@ class Ranks:
         if not dist.is_initialized():
             if not dist.is_torchelastic_launched():
                 return cls()
-            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo")
+            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
             atexit.register(_close)
         return cls(dist.get_rank(), dist.get_world_size())
+
+    @property
+    def leads(self) -> bool:
+        """Whether this is the first rank, which alone writes files."""
+        return self.rank == 0
+
+    @contextmanager
+    def leader_first(self) -> Iterator[None]:
+        """Inside, the first rank is done before the others begin: they find what it has written."""
+        if not self.leads:
+            self.wait()
+        yield
+        if self.leads:
+            self.wait()
+
+    def said_by_leader(self, answer: bool) -> bool:
+        """The answer of the first rank, in all of them."""
+        return self.any(answer and self.leads)
+
+    def any(self, answer: bool) -> bool:
+        """Whether the answer of any rank is yes."""
+        count = torch.tensor([float(answer)])
+        self.sum_([count])
+        return bool(count.item() > 0)
 
     def share(self, indices: Sequence[int]) -> Sequence[int]:
         """Every size-th of `indices`, beginning with the rank: disjoint, together all."""

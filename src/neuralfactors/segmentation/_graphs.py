@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors._common.ceiling import Ceiling
+from neuralfactors._common.sequences import Selection
 from neuralfactors._core.graph import Graph
 from neuralfactors.metrics import Scores, confusion_matrix
 from neuralfactors.segmentation._labelled_images import LabelledImage
@@ -106,21 +107,6 @@ class RegionTruth:
         return confusion_matrix(self.label, y_pred[self.node], n_labels, self.n_pixels)
 
 
-class Part(Sequence[Any]):
-    """Items of a sequence by their numbers; they are made on demand."""
-
-    def __init__(self, items: Sequence[Any], numbers: Sequence[int]) -> None:
-        self._items, self._numbers = items, numbers
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def __getitem__(self, n: Any) -> Any:
-        if isinstance(n, slice):
-            return [self[i] for i in range(len(self))[n]]
-        return self._items[self._numbers[n]]
-
-
 @dataclass(frozen=True, eq=False)
 class LabelledGraphs:
     """Graphs X and labels Y of labelled images, with the images and their regions to paint labels back.
@@ -165,7 +151,7 @@ class LabelledGraphs:
         LabelledGraphs
             Made on demand.
         """
-        return LabelledGraphs(*(Part(items, numbers) for items in (self.samples, self.images, self.X, self.truth)))
+        return LabelledGraphs(*(Selection(items, numbers) for items in (self.samples, self.images, self.X, self.truth)))
 
     def ceiling(self, n_labels: int) -> Ceiling:
         """What no labelling of the regions can exceed.

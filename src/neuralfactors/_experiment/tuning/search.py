@@ -24,6 +24,7 @@ from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES
 from neuralfactors._runs import Run, RunConfig, RunFolder, Search, Settings, Trial
 from neuralfactors._runs.lock import alone_in
 from neuralfactors.datasets import ImageFolder
+from neuralfactors.learning._distributed import Ranks
 from neuralfactors.vision._parallel import map_items
 
 
@@ -54,6 +55,8 @@ def tune(
     Path
         The file of the best settings, which `train` and `compare` accept.
     """
+    if Ranks.current().size > 1:
+        raise ValueError("tune does not run under torchrun: divide its trials among machines with --dask")
     splits = replace(config.splits, test=None)
     if search.folds:
         splits = replace(splits, val=None, holdout=0)
