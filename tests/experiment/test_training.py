@@ -1,10 +1,15 @@
 """Runs: run folders, locks, resuming, and that context is learnt on the scenes."""
 
 import json
+import os
 import shutil
+import signal
+import subprocess
 import sys
-from contextlib import nullcontext
+import time
+from contextlib import nullcontext, suppress
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -191,3 +196,59 @@ def test_saved_row_is_a_segmenter(finished, scenes):
     sample = ImageFolder(scenes)["test"][0]
     predicted = np.asarray(Image.open(finished / "rows/SGD/predictions" / f"{sample.name}.png"))
     np.testing.assert_array_equal(segmenter.predict_one(sample.image_path), predicted)
+
+
+RANKS = """
+import sys
+import torch
+torch.set_num_threads(1)
+from neuralfactors._experiment import Means, compare
+from neuralfactors._runs import RunConfig
+scenes, out, cache = sys.argv[1:]
+# In double precision, for a label that rounding flips would be a difference of its own.
+changes = {"max_iter": 6, "batch_size": 4, "trainer__dtype": "float64", "decoder__n_threads": 1}
+config = RunConfig(scenes, ("CP", "int+lin"), features={"n_regions": 30}, parameters={
+    "CP": {"max_iter": 2}, "int+lin": changes})
+compare(config, [0], out, Means(cache))
+"""
+
+
+def start_ranks(folder, *arguments, n):
+    (folder / "compare.py").write_text(RANKS)
+    launcher = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(n)] if n > 1 else []
+    words = [sys.executable, *launcher, str(folder / "compare.py"), *map(str, arguments)]
+    return subprocess.Popen(words, stderr=subprocess.PIPE, text=True)
+
+
+def second_rank(launcher):
+    """The process that torchrun has made the second rank."""
+    for place in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it may have ended
+            parent = int((place / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == launcher.pid and b"\0RANK=1\0" in (place / "environ").read_bytes():
+                return int(place.name)
+    raise AssertionError("there is no second rank")
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="the system does not list processes in /proc")
+def test_two_ranks_one_of_them_killed_and_resumed_learn_what_one_process_learns(scenes, tmp_path):
+    alone = start_ranks(tmp_path, scenes, tmp_path / "one", tmp_path / "cache", n=1)
+    assert alone.wait(240) == 0, alone.stderr.read()
+    history = RunFolder(tmp_path / "two").seed(0).row("int+lin").history
+    launcher = start_ranks(tmp_path, scenes, tmp_path / "two", tmp_path / "cache", n=2)
+    while not history.path.exists():
+        assert launcher.poll() is None, launcher.stderr.read()
+        time.sleep(0.01)
+    os.kill(second_rank(launcher), signal.SIGKILL)
+    assert launcher.wait(240) != 0
+    for _ in range(3):  # on a busy machine torch now and then aborts when a finished rank exits
+        launcher = start_ranks(tmp_path, scenes, tmp_path / "two", tmp_path / "cache", n=2)
+        if launcher.wait(240) == 0:
+            break
+    assert launcher.returncode == 0, launcher.stderr.read()
+    found, expected = (RunFolder(tmp_path / name).seed(0).row("int+lin") for name in ("two", "one"))
+    for a, b in zip(found.history.read(), expected.history.read(), strict=True):
+        assert a.objective == pytest.approx(b.objective, rel=1e-9)
+        assert a.accuracy == pytest.approx(b.accuracy, rel=1e-12)
+    assert found.metrics.read().pixel == expected.metrics.read().pixel
+    assert RunFolder(tmp_path / "two").run().finished
