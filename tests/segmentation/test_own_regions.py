@@ -5,7 +5,7 @@ import pytest
 
 from neuralfactors import StructuralSVM
 from neuralfactors.datasets import CELL_CLASSES, make_cells
-from neuralfactors.segmentation import ArraySample, RegionedImage, Segmenter
+from neuralfactors.segmentation import ArraySample, PreparedImage, Segmenter
 from neuralfactors.segmentation._labelled_images import picture_source
 
 CELLS = make_cells(3, shape=(64, 64))
@@ -28,7 +28,7 @@ def fitted():
 
 def test_labels_are_those_of_the_given_regions(fitted):
     assert fitted.describer_.builder.settings.own_regions
-    picture = RegionedImage(CELLS[0][0], BLOCKS)
+    picture = PreparedImage(CELLS[0][0], BLOCKS)
     labels = fitted.predict_one(picture)
     assert all(len(np.unique(labels[region == BLOCKS])) == 1 for region in range(64))
     np.testing.assert_array_equal(fitted.predict([picture])[0], labels)
@@ -40,7 +40,7 @@ def test_labels_are_those_of_the_given_regions(fitted):
 def test_the_numbers_of_regions_mean_nothing(fitted):
     image = CELLS[0][0]
     shuffled = np.random.default_rng(0).permutation(64)[BLOCKS]
-    maps = fitted.predict([RegionedImage(image, regions) for regions in (BLOCKS, 5 * shuffled + 2, -shuffled)])
+    maps = fitted.predict([PreparedImage(image, regions) for regions in (BLOCKS, 5 * shuffled + 2, -shuffled)])
     np.testing.assert_array_equal(maps[0], maps[1])
     np.testing.assert_array_equal(maps[0], maps[2])
 
@@ -53,19 +53,19 @@ def test_found_and_given_regions_are_not_mixed(fitted):
         new().fit(samples(BLOCKS, None))
     found = new().fit(samples(None, None))
     with pytest.raises(ValueError, match="that are found, but the image comes with some of your own"):
-        found.predict_one(RegionedImage(image, BLOCKS))
+        found.predict_one(PreparedImage(image, BLOCKS))
 
 
 @pytest.mark.parametrize("regions", [BLOCKS[:-1], BLOCKS.astype(float), BLOCKS[..., None]])
 def test_regions_of_another_kind_are_refused(fitted, regions):
     with pytest.raises(ValueError, match=r"regions must be integers of the shape of their image, \(64, 64\), got"):
-        fitted.predict_one(RegionedImage(CELLS[0][0], regions))
+        fitted.predict_one(PreparedImage(CELLS[0][0], regions))
 
 
 def test_they_are_mirrored_cached_and_saved(tmp_path):
     cached = new(mirror=True, cache=tmp_path / "cache").fit(samples(BLOCKS, BLOCKS // 2))
     plain = new(mirror=True).fit(samples(BLOCKS, BLOCKS // 2))
-    picture = RegionedImage(CELLS[2][0], BLOCKS)
+    picture = PreparedImage(CELLS[2][0], BLOCKS)
     np.testing.assert_array_equal(cached.predict_one(picture), plain.predict_one(picture))
     other = new(mirror=True, cache=tmp_path / "cache").fit(samples(BLOCKS, BLOCKS))  # the same image, other regions
     assert other.ceiling_ != cached.ceiling_

@@ -91,12 +91,12 @@ def _predict(
     from neuralfactors.datasets import read_image, write_image, write_label_map
     from neuralfactors.datasets._folder import find_regions_file
     from neuralfactors.datasets._images import read_regions
-    from neuralfactors.segmentation import RegionedImage
+    from neuralfactors.segmentation import PreparedImage
 
     image = read_image(path)
     picture: Any = image
     if regions_from is not None:
-        picture = RegionedImage(image, read_regions(find_regions_file(regions_from, path.stem)))
+        picture = PreparedImage(image, read_regions(find_regions_file(regions_from, path.stem)))
     out.mkdir(parents=True, exist_ok=True)
     if confidence:
         labels, sure = segmenter.predict_with_confidence(picture)

@@ -13,7 +13,7 @@ with needs(__name__, "segment"):
     from neuralfactors.segmentation._evaluation import Evaluation, evaluate
     from neuralfactors.segmentation._explanation import Explanation
     from neuralfactors.segmentation._graphs import LabelledGraphs
-    from neuralfactors.segmentation._labelled_images import ArraySample, LabelledImage, RegionedImage
+    from neuralfactors.segmentation._labelled_images import ArraySample, LabelledImage, PreparedImage
     from neuralfactors.segmentation._segmenter import Segmenter
 
 __all__ = [
@@ -24,7 +24,7 @@ __all__ = [
     "Explanation",
     "LabelledGraphs",
     "LabelledImage",
-    "RegionedImage",
+    "PreparedImage",
     "Segmenter",
     "default_parameters",
     "evaluate",

@@ -116,7 +116,7 @@ class ArraySample:
 
 
 @dataclass(frozen=True, eq=False)
-class RegionedImage:
+class PreparedImage:
     """A picture to label that comes with its regions.
 
     Parameters
@@ -188,18 +188,18 @@ def regions_reader(sample: object) -> Callable[[], NDArray[np.integer]] | None:
     return reader
 
 
-def image_source(sample: LabelledImage | RegionedImage) -> ImageSource:
+def image_source(sample: LabelledImage | PreparedImage) -> ImageSource:
     """What reads the picture of `sample` and its regions, and knows it by the digest of its file where it has one."""
     reader, plain = regions_reader(sample), _picture_source(sample)
     return plain if reader is None else KeyedSource(sample.read_image, partial(_digest_of_both, plain, reader), reader)
 
 
-def _picture_source(sample: LabelledImage | RegionedImage) -> ImageSource:
+def _picture_source(sample: LabelledImage | PreparedImage) -> ImageSource:
     if isinstance(sample, Mirrored):
         return KeyedSource(sample.read_image, partial(_mirrored_digest, sample.sample))
     if isinstance(sample, Sample):
         return KeyedSource(sample.read_image, partial(file_digest, sample.image_path))
-    return sample.image if isinstance(sample, (ArraySample, RegionedImage)) else sample.read_image
+    return sample.image if isinstance(sample, (ArraySample, PreparedImage)) else sample.read_image
 
 
 def _mirrored_digest(sample: LabelledImage) -> str:
@@ -210,7 +210,7 @@ def _digest_of_both(picture: ImageSource, reader: Callable[[], NDArray[np.intege
     return content_key(image_key(picture), np.asarray(reader()))
 
 
-Picture = NDArray[np.uint8] | str | os.PathLike[str] | LabelledImage | RegionedImage
+Picture = NDArray[np.uint8] | str | os.PathLike[str] | LabelledImage | PreparedImage
 Pair = tuple[NDArray[np.uint8], NDArray[np.integer[Any]]]
 Dataset = ImageFolder | Sequence[LabelledImage] | Sequence[Pair]
 Pictures = Dataset | Sequence[Picture]

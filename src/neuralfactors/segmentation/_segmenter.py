@@ -211,7 +211,7 @@ class Segmenter(GraphLabeller):
         Parameters
         ----------
         images : sequence of pictures, or anything that `fit` takes
-            A picture is a uint8 array (H, W, 3), the path of a file or a `RegionedImage`; labels are not looked at.
+            A picture is a uint8 array (H, W, 3), the path of a file or a `PreparedImage`; labels are not looked at.
         split : str, default="test"
             Which part of an `ImageFolder` to label.
 
