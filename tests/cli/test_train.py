@@ -203,3 +203,25 @@ def test_two_at_once_in_one_new_folder(call, scenes, cache, tmp_path):
     assert "Traceback" not in loser
     assert json.loads((out / "run.json").read_text())["settings"]["seed"] == winner
     assert call("info", out).code == 0
+
+
+def test_features_of_ones_own(call, scenes, cache, tmp_path):
+    own = tmp_path / "features"
+    own.mkdir()
+    for sample in (sample for split in ImageFolder(scenes).splits for sample in ImageFolder(scenes)[split]):
+        labels = sample.read_labels()
+        np.save(own / f"{sample.name}.npy", np.stack([labels == k for k in range(6)], axis=2))
+    run, options = tmp_path / "run", ("--cache", cache, *FAST, "--quiet")
+    refused(call("train", scenes, "--out", run, "--features", "own", *options), "say where they are by features-from")
+    result = call("train", scenes, "--out", run, "--features", "own", "--features-from", own, *options)
+    assert result.code == 0, result.err
+    judged = json.loads(call("evaluate", run, scenes, "--features-from", own, "--cache", cache, "--json").out)
+    assert judged["pixel"] > 0.7
+    picture, maps = scenes / "images/scene_0000.png", tmp_path / "maps"
+    refused(call("predict", run, picture, "--out", maps), "the features are your own, but the image comes with none")
+    assert call("predict", run, picture, "--out", maps, "--features-from", own).code == 0
+    refused(call("predict", run, picture, "--out", maps, "--features-from", tmp_path), "has no features of scene_0000")
+    both = ("compare", scenes, "--out", tmp_path / "rows", "--variants", "unary", "--features-from", own, *options)
+    assert call(*both).code == 0
+    (own / "scene_0003.npy").write_bytes(b"cut")
+    refused(call("train", scenes, "--out", tmp_path / "cut", "--features-from", own, *options), "scene_0003.npy")

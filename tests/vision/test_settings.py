@@ -38,9 +38,10 @@ def test_without_labels_images_have_the_usual_number_of_regions():
 @pytest.mark.parametrize(
     ("option", "message"),
     [
-        ({"features": "hog"}, "features must be one of 'bow', 'cnn', 'bow\\+cnn', got 'hog'"),
+        ({"features": "hog"}, "features must be one of 'bow', 'cnn', 'bow\\+cnn', 'own', got 'hog'"),
         ({"n_regions": -2}, "n_regions must be at least 1, 0 to be chosen, or −1 for your own, got -2"),
         ({"cnn": {"scale": -1.0}}, "scale must be positive, or 0"),
+        ({"n_own": -1}, "n_own must not be negative"),
         ({"compactness": 0.0}, "compactness must be positive"),
         ({"node_words": (60,)}, "node_words must be two positive numbers"),
         ({"edge_words": (0, 5)}, "edge_words must be two positive numbers"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,8 @@ def compare(
     ] = None,
     settings: options.Settings = None,
     regions: options.Regions = None,
+    regions_from: options.RegionsFrom = None,
+    features_from: options.FeaturesFrom = None,
     epochs: choices.Epochs = None,
     limit: choices.Limit = None,
     mirror: options.Mirror = None,
@@ -52,7 +55,11 @@ def compare(
     chosen = choices.Choices(
         data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
     )
-    config = chosen.config(_keys(variants, features), test=test)
+    config = replace(
+        chosen.config(_keys(variants, features), test=test),
+        regions_from=options.own_regions(regions_from, regions),
+        features_from=options.own_features(features_from, features),
+    )
     numbers = range(seeds or (chosen.known.seeds if chosen.known else 1))
     with options.resumable(out):
         experiment.compare(config, numbers, out, options.means(cache, jobs, dask), options.command_line())

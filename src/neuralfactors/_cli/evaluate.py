@@ -21,6 +21,7 @@ def evaluate(
     split: Annotated[str, typer.Option(help="Split of DATA to evaluate; join several with +.")] = "test",
     variant: options.Trained = None,
     regions_from: options.RegionsFrom = None,
+    features_from: options.FeaturesFrom = None,
     cache: options.Cache = None,
     jobs: options.Jobs = None,
     dask: options.Dask = None,
@@ -31,7 +32,8 @@ def evaluate(
 
     folder = RunFolder(run)
     row = folder.choose_row(variant)
-    metrics = evaluate_row(folder, row, data, split, options.means(cache, jobs, dask), regions_from)
+    given = {"regions_from": options.as_text(regions_from), "features_from": options.as_text(features_from)}
+    metrics = evaluate_row(folder, row, data, split, options.means(cache, jobs, dask), **given)
     names = [info.name for info in folder.run().classes]
     if as_json:
         show_json({"variant": row.variant, "classes": names, **encode(metrics)})

@@ -46,7 +46,7 @@ Variant = Annotated[str, typer.Option(help="Row of the paper's table.")]
 Trained = Annotated[
     str | None, typer.Option("--variant", help="Variant whose model to use.", show_default="int+nrl, or the last")
 ]
-Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn.")]
+Features = Annotated[str, typer.Option(help="bow, cnn, bow+cnn, or own: only those of --features-from.")]
 Regions = Annotated[
     str | None,
     typer.Option(
@@ -62,6 +62,15 @@ RegionsFrom = Annotated[
         metavar="DIR",
         help="Folder of regions of your own, NAME.png or NAME.npy: a number or colour for each.",
         show_default="regions are found",
+    ),
+]
+FeaturesFrom = Annotated[
+    Path | None,
+    typer.Option(
+        "--features-from",
+        metavar="DIR",
+        help="Folder of features of your own, NAME.npy: (H, W, D), or one row for each region of your own.",
+        show_default="none",
     ),
 ]
 Backbone = Annotated[
@@ -127,11 +136,23 @@ def region_options(regions: str | None) -> dict[str, int]:
     return {"n_regions": 0 if regions == "auto" else int(regions)}
 
 
+def as_text(path: Path | None) -> str | None:
+    """`path` as JSON can hold it."""
+    return None if path is None else str(path)
+
+
 def own_regions(regions_from: Path | None, regions: str | None) -> str | None:
     """The folder of regions of one's own as a run names it; refused where a number of `regions` is given, too."""
     if regions is not None and regions_from is not None:
         raise ValueError("regions and regions-from exclude each other: regions of your own have their number")
-    return None if regions_from is None else str(regions_from)
+    return as_text(regions_from)
+
+
+def own_features(features_from: Path | None, features: str) -> str | None:
+    """The folder of features of one's own as a run names it; refused where there must be one and is none."""
+    if features == "own" and features_from is None:
+        raise ValueError("features is 'own': say where they are by features-from")
+    return as_text(features_from)
 
 
 def feature_options(features: str, regions: str | None, backbone: str | None) -> dict[str, Any]:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from neuralfactors.datasets._folder import What
     from neuralfactors.segmentation import Segmenter
 
 
@@ -28,6 +29,7 @@ def predict(
     out: Annotated[Path, typer.Option("--out", "-o", metavar="DIR", help="Folder to write to; created if needed.")],
     variant: options.Trained = None,
     regions_from: options.RegionsFrom = None,
+    features_from: options.FeaturesFrom = None,
     confidence: Annotated[bool, typer.Option(help="Also write the confidence as a grey picture.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
@@ -42,7 +44,8 @@ def predict(
 
     segmenter = Segmenter.load(row.path, features=folder.features)
     results = []
-    each = partial(_predict, segmenter, out=out, regions_from=regions_from, confidence=confidence)
+    beside: dict[What, Path | None] = {"regions": regions_from, "features": features_from}
+    each = partial(_predict, segmenter, out=out, beside=beside, confidence=confidence)
     for result in each_on_all_cores(each, paths):
         results.append(result)
         tell(f"{result['image']} → {result['labels']}")
@@ -84,19 +87,16 @@ def _refuse_overwriting(paths: list[Path], out: Path) -> None:
 
 
 def _predict(
-    segmenter: Segmenter, path: Path, out: Path, regions_from: Path | None, *, confidence: bool
+    segmenter: Segmenter, path: Path, out: Path, beside: dict[What, Path | None], *, confidence: bool
 ) -> dict[str, Any]:
     import numpy as np
 
     from neuralfactors.datasets import read_image, write_image, write_label_map
-    from neuralfactors.datasets._folder import find_regions_file
-    from neuralfactors.datasets._images import read_regions
+    from neuralfactors.datasets._folder import read_beside
     from neuralfactors.segmentation import PreparedImage
 
     image = read_image(path)
-    picture: Any = image
-    if regions_from is not None:
-        picture = PreparedImage(image, read_regions(find_regions_file(regions_from, path.stem)))
+    picture = PreparedImage(image, **{what: read_beside(folder, path.stem, what) for what, folder in beside.items()})
     out.mkdir(parents=True, exist_ok=True)
     if confidence:
         labels, sure = segmenter.predict_with_confidence(picture)

@@ -17,6 +17,7 @@ def train(
     features: options.Features = "bow",
     regions: options.Regions = None,
     regions_from: options.RegionsFrom = None,
+    features_from: options.FeaturesFrom = None,
     backbone: options.Backbone = None,
     epochs: options.Epochs = None,
     balance: options.Balance = None,
@@ -42,6 +43,7 @@ def train(
         experiment.parameters_of([key], *layers, given), None, Splits(split, validate, validate),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
         regions_from=options.own_regions(regions_from, regions),
+        features_from=options.own_features(features_from, features),
     )  # fmt: skip
     with options.resumable(out):
         experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())

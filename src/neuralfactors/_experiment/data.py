@@ -70,7 +70,10 @@ def open_folder(config: RunConfig) -> ImageFolder:
     """The images of a run by split, with those that it holds out."""
     splits = config.splits
     seed = config.seed if splits.seed is None else splits.seed
-    data = ImageFolder(config.data, void=config.void, drop=config.drop, random_state=seed, regions=config.regions_from)
+    data = ImageFolder(
+        config.data, void=config.void, drop=config.drop, random_state=seed,
+        regions=config.regions_from, features=config.features_from,
+    )  # fmt: skip
     if splits.holdout:
         names = [sample.name for sample in data[splits.train]]
         if splits.holdout >= len(names):

@@ -94,7 +94,7 @@ def evaluate_row(
     data: str | os.PathLike[str],
     split: str,
     means: Means,
-    regions_from: str | os.PathLike[str] | None = None,
+    **given: str | None,
 ) -> Metrics:
     """Figures of a finished row on a split of a labelled folder.
 
@@ -110,8 +110,9 @@ def evaluate_row(
         Which images.
     means : Means
         How to compute.
-    regions_from : path, default=None
-        Folder of the images' regions, for a model that learnt from users' own; None: that of the run.
+    **given : str or None
+        `regions_from` and `features_from`: folders of the images' regions and features, for a model that learnt from
+        users' own; None: those of the run.
 
     Returns
     -------
@@ -121,8 +122,8 @@ def evaluate_row(
     config = folder.run().settings
     holdout = config.splits.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
     splits = replace(config.splits, holdout=holdout)
-    given = config.regions_from if regions_from is None else os.fspath(regions_from)
-    config = replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits, regions_from=given)
+    known: dict[str, Any] = {name: folder for name, folder in given.items() if folder is not None}
+    config = replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits, **known)
     images = open_folder(config)
     segmenter = Segmenter.load(row.path, features=folder.features)
     segmenter.describer_ = Describer.load(folder.features, **means.builder_options(len(images[split])))

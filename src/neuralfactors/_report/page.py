@@ -24,7 +24,12 @@ from neuralfactors._runs.documents import encode
 
 ASSETS = Path(__file__).with_name("assets")
 SETS = {"msrc21": "MSRC-21", "kitti": "KITTI", "siftflow": "SIFT Flow"}
-FEATURES = {"bow": "bag-of-words features", "cnn": "CNN features", "bow+cnn": "bag-of-words and CNN features"}
+FEATURES = {
+    "bow": "bag-of-words features",
+    "cnn": "CNN features",
+    "bow+cnn": "bag-of-words and CNN features",
+    "own": "own features",
+}
 
 
 def write_report(run_folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Path:

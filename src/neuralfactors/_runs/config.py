@@ -84,8 +84,8 @@ class RunConfig:
     preset : str, default=None
     n_examples : int, default=12
         How many images of the evaluated split are kept in the run folder, with all predictions.
-    regions_from : str, default=None
-        Folder of regions that users have made; see `ImageFolder`.
+    regions_from, features_from : str, default=None
+        Folders of regions and of features that users have made; see `ImageFolder`.
     """
 
     data: str
@@ -103,6 +103,7 @@ class RunConfig:
     preset: str | None = None
     n_examples: int = 12
     regions_from: str | None = None
+    features_from: str | None = None
 
     def __post_init__(self) -> None:
         changed: dict[str, Any] = {
@@ -130,8 +131,9 @@ class RunConfig:
 
     def resolved(self) -> RunConfig:
         """The same with absolute paths, as a run records it: it may be resumed from anywhere."""
-        given = self.regions_from and str(Path(self.regions_from).resolve())
-        return replace(self, data=str(Path(self.data).resolve()), regions_from=given)
+        paths = (self.data, self.regions_from, self.features_from)
+        data, regions, features = (path and str(Path(path).resolve()) for path in paths)
+        return replace(self, data=data or "", regions_from=regions, features_from=features)
 
     @property
     def data_name(self) -> str:
@@ -140,7 +142,7 @@ class RunConfig:
 
     @property
     def feature_kind(self) -> str:
-        """Which features are used: "bow", "cnn" or "bow+cnn"."""
+        """Which features are computed: "bow", "cnn" or "bow+cnn"; "own": none."""
         return str(self.features.get("features", "bow"))
 
     @property

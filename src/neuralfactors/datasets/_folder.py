@@ -9,14 +9,17 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors._common.seeds import RandomState, seed_of
+from neuralfactors.datasets._arrays import NUMPY, open_array, read_array
 from neuralfactors.datasets._classes import Classes, read_utf8
-from neuralfactors.datasets._images import NUMPY, image_shape, list_pictures, read_image, read_labels, read_regions
+from neuralfactors.datasets._images import image_shape, list_pictures, read_image, read_labels, read_regions
 
+What = Literal["regions", "features"]  # that users have made
 RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
 logger = logging.getLogger(__name__)
 
@@ -37,6 +40,8 @@ class Sample:
         What the indices and colours mean.
     regions_path : Path, default=None
         Regions of the picture that users have made; None: they are found.
+    features_path : Path, default=None
+        Features that users have computed; None: only those of the picture.
     """
 
     name: str
@@ -44,11 +49,17 @@ class Sample:
     label_path: Path
     classes: Classes
     regions_path: Path | None = None
+    features_path: Path | None = None
 
     @property
     def read_regions(self) -> Callable[[], NDArray[np.int64]] | None:
         """What reads the regions; None where they are to be found."""
         return None if self.regions_path is None else partial(read_regions, self.regions_path)
+
+    @property
+    def read_features(self) -> Callable[[], NDArray[np.generic]] | None:
+        """What reads the features; None where there are none."""
+        return None if self.features_path is None else partial(read_array, self.features_path)
 
     def read_image(self) -> NDArray[np.uint8]:
         """The picture.
@@ -87,12 +98,14 @@ class Sample:
     def check(self) -> None:
         """Refuse the sample unless its label map is whole, of known classes and of the size of the picture.
 
-        The same is asked of its regions, if it has any.
+        The same is asked of its regions, if it has any; and that its features can be read.
         """
         shape = image_shape(self.image_path)
         check_size(self.label_path, shape, self.read_labels().shape)
         if self.regions_path is not None:
             check_size(self.regions_path, shape, read_regions(self.regions_path).shape)
+        if self.features_path is not None:
+            open_array(self.features_path)
 
 
 class ImageFolder:
@@ -113,6 +126,9 @@ class ImageFolder:
     regions : path, default=None
         Folder of regions that users have made, ``NAME.png`` or ``NAME.npy``, in which all pixels of a region have the
         same number, or colour; None: they are found.
+    features : path, default=None
+        Folder of features that users have computed, ``NAME.npy``: an array (H, W, D), or a coarser grid, or with
+        regions (R, D); None: only those of the pictures.
 
     Attributes
     ----------
@@ -137,6 +153,7 @@ class ImageFolder:
         drop: Collection[str] = (),
         random_state: RandomState = 0,
         regions: str | os.PathLike[str] | None = None,
+        features: str | os.PathLike[str] | None = None,
     ) -> None:
         self.root = Path(root)
         if not self.root.is_dir():
@@ -144,8 +161,11 @@ class ImageFolder:
         self.classes = Classes.read(self.root / "classes.txt", void={*void, *drop})
         self._samples = self._find_samples()
         if regions is not None:
-            known = {name: find_regions_file(Path(regions), name) for name in self._samples}
-            self._samples = {name: replace(each, regions_path=known[name]) for name, each in self._samples.items()}
+            found = {name: find_beside(Path(regions), name, "regions") for name in self._samples}
+            self._samples = {name: replace(each, regions_path=found[name]) for name, each in self._samples.items()}
+        if features is not None:
+            found = {name: find_beside(Path(features), name, "features") for name in self._samples}
+            self._samples = {name: replace(each, features_path=found[name]) for name, each in self._samples.items()}
         self.splits = self._read_splits()
         self.is_split_at_random = not self.splits
         if self.is_split_at_random:
@@ -190,13 +210,23 @@ def check_size(path: Path, image: tuple[int, ...], found: tuple[int, ...]) -> No
         raise ValueError(f"{path} is {found[1]} × {found[0]}, but the image is {image[1]} × {image[0]}")
 
 
-def find_regions_file(folder: Path, name: str) -> Path:
-    """The file in `folder` that has the regions of the image called `name`."""
-    for suffix in (".png", NUMPY, ".tif", ".tiff"):
+def find_beside(folder: Path, name: str, what: What) -> Path:
+    """The file in `folder` that has the regions, or the features, of the image called `name`."""
+    suffixes = (".png", NUMPY, ".tif", ".tiff") if what == "regions" else (NUMPY,)
+    for suffix in suffixes:
         path = folder / f"{name}{suffix}"
         if path.exists():
             return path
-    raise ValueError(f"{folder} has no regions of {name}: expected {name}.png or {name}{NUMPY}")
+    expected = " or ".join(f"{name}{suffix}" for suffix in suffixes[:2])
+    raise ValueError(f"{folder} has no {what} of {name}: expected {expected}")
+
+
+def read_beside(folder: Path | None, name: str, what: What) -> NDArray[Any] | None:
+    """The regions, or the features, of the image called `name`; None where there is no folder of them."""
+    if folder is None:
+        return None
+    path = find_beside(folder, name, what)
+    return read_regions(path) if what == "regions" else read_array(path)
 
 
 def check_split(names: Sequence[str], known: Collection[str], path: Path, labels: Path) -> None:

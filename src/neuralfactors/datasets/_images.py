@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from neuralfactors._common.extras import needs
 from neuralfactors._common.files import check_regular, write_atomically
 from neuralfactors._common.labels import VOID
+from neuralfactors.datasets._arrays import NUMPY, read_array
 from neuralfactors.datasets._classes import Classes
 
 with needs("neuralfactors.datasets", "segment"):
@@ -24,7 +25,6 @@ with needs("neuralfactors.datasets", "segment"):
 ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)  # the EXIF tag, and its values that swap height and width
 SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm", ".pgm", ".pnm", ".jp2", ".tga")
 LOSSY = ("JPEG", "MPO")
-NUMPY = ".npy"
 # Brightest values of 12 and 16 bits: cameras of microscopes store 12 bits in files of 16, in which they look black. No
 # other depths, so that pictures of one camera are rarely scaled in two ways.
 DEPTHS = (4095, 65535)
@@ -115,7 +115,10 @@ def read_regions(path: Path) -> NDArray[np.int64]:
         If the file cannot be read as such.
     """
     if path.suffix == NUMPY:
-        return _read_numbers(path)
+        numbers = read_array(path)
+        if numbers.ndim != 2 or numbers.dtype.kind == "f":
+            raise ValueError(f"{path} must contain an array of integers of shape (H, W)")
+        return numbers.astype(np.int64)
     picture = _open(path)
     if picture.format in LOSSY:
         raise ValueError(f"{path} is a JPEG, whose compression changes regions: save them as PNG")
@@ -125,17 +128,6 @@ def read_regions(path: Path) -> NDArray[np.int64]:
     values = np.asarray(picture)
     if values.ndim != 2 or values.dtype.kind not in "biu":
         raise ValueError(f"{path} must have one channel of integers, or be RGB, got the mode {picture.mode}")
-    return values.astype(np.int64)
-
-
-def _read_numbers(path: Path) -> NDArray[np.int64]:
-    check_regular(path)
-    try:
-        values = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise ValueError(f"{path} could not be read as an array: {error}") from error
-    if not isinstance(values, np.ndarray) or values.ndim != 2 or values.dtype.kind not in "biu":
-        raise ValueError(f"{path} must contain an array of integers of shape (H, W)")
     return values.astype(np.int64)
 
 

@@ -26,10 +26,11 @@ from neuralfactors.segmentation._graphs import (
     ScalingLearner,
     weighted,
 )
-from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map, image_source, regions_reader
+from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map, image_source, reader_of
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
 from neuralfactors.vision._builder import BuilderOptions
 from neuralfactors.vision._network_identity import is_portrayed, portrait
+from neuralfactors.vision._own_features import check_features
 from neuralfactors.vision._settings import OWN_REGIONS
 from neuralfactors.vision._sources import ImageSource
 
@@ -88,13 +89,13 @@ class Describer:
         """
         if not samples:
             raise ValueError("there is no image to learn from")
-        given = [sample.name for sample in samples if regions_reader(sample) is not None]
-        if given:
-            if len(given) < len(samples):
-                raise ValueError(f"{given[0]} comes with regions, but not all images do: pass them for all or none")
-            self.builder.settings = replace(self.builder.settings, n_regions=OWN_REGIONS)
+        settings = replace(self._asked, n_own=_n_own(samples))
+        if _come_with("regions", samples):
+            self.builder.settings = replace(settings, n_regions=OWN_REGIONS)
         elif self.chooses_regions:
-            self.builder.settings = choose_regions(self._asked, samples, self.n_labels)
+            self.builder.settings = choose_regions(settings, samples, self.n_labels)
+        else:
+            self.builder.settings = settings
         return self._labelled(samples, learn=True)
 
     def describe(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
@@ -251,6 +252,19 @@ class Describer:
         describer.builder = FeatureBuilder.from_state(document["settings"], parts["words"], **options)
         describer.scaling = Scaling(**parts["scaling"])
         return describer
+
+
+def _come_with(what: str, samples: Sequence[LabelledImage]) -> bool:
+    # Whether all of the images come with "regions" or "features", where either all or none must.
+    given = [sample.name for sample in samples if reader_of(sample, what) is not None]
+    if given and len(given) < len(samples):
+        raise ValueError(f"{given[0]} comes with {what}, but not all images do: pass them for all or none")
+    return bool(given)
+
+
+def _n_own(samples: Sequence[LabelledImage]) -> int:
+    reader = reader_of(samples[0], "features")
+    return check_features(reader()).shape[-1] if _come_with("features", samples) and reader is not None else 0
 
 
 def _label_counts(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]:

@@ -66,6 +66,9 @@ class ArraySample:
         Any integers, or bool; int64 afterwards. −1 is void.
     regions : int array of shape (H, W), default=None
         Regions to label, such as those of a watershed; any number for each. None: they are found.
+    features : array of shape (H, W, D) or (R, D), default=None
+        What describes pixels, on a grid that may be coarser than the picture, or the given regions in the order of
+        their numbers. None: only what is computed from the picture.
 
     Raises
     ------
@@ -77,6 +80,7 @@ class ArraySample:
     image: NDArray[np.uint8]
     labels: NDArray[np.int64]
     regions: NDArray[np.integer] | None = None
+    features: NDArray[np.generic] | None = None
 
     def __post_init__(self) -> None:
         try:
@@ -93,6 +97,11 @@ class ArraySample:
     def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
         """What reads the regions; None where they are to be found."""
         return None if self.regions is None else partial(np.asarray, self.regions)
+
+    @property
+    def read_features(self) -> Callable[[], NDArray[np.generic]] | None:
+        """What reads the features; None where there are none."""
+        return None if self.features is None else partial(np.asarray, self.features)
 
     def read_image(self) -> NDArray[np.uint8]:
         """The picture.
@@ -117,18 +126,21 @@ class ArraySample:
 
 @dataclass(frozen=True, eq=False)
 class PreparedImage:
-    """A picture to label that comes with its regions.
+    """A picture to label that comes with its regions, its features or both.
 
     Parameters
     ----------
     image : uint8 array of shape (H, W, 3)
         The picture.
-    regions : int array of shape (H, W)
-        Any number for each region.
+    regions : int array of shape (H, W), default=None
+        Any number for each region; None: they are found.
+    features : array of shape (H, W, D) or (R, D), default=None
+        As in `ArraySample`.
     """
 
     image: NDArray[np.uint8]
-    regions: NDArray[np.integer]
+    regions: NDArray[np.integer] | None = None
+    features: NDArray[np.generic] | None = None
 
     def read_image(self) -> NDArray[np.uint8]:
         """The picture.
@@ -140,15 +152,15 @@ class PreparedImage:
         """
         return self.image
 
-    def read_regions(self) -> NDArray[np.integer]:
-        """Region of each pixel.
+    @property
+    def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
+        """What reads the regions; None where they are to be found."""
+        return None if self.regions is None else partial(np.asarray, self.regions)
 
-        Returns
-        -------
-        ndarray of shape (H, W)
-            Those that were given.
-        """
-        return self.regions
+    @property
+    def read_features(self) -> Callable[[], NDArray[np.generic]] | None:
+        """What reads the features; None where there are none."""
+        return None if self.features is None else partial(np.asarray, self.features)
 
 
 @dataclass(frozen=True)
@@ -173,8 +185,14 @@ class Mirrored:
     @property
     def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
         """What reads the regions, if there are any."""
-        reader = regions_reader(self.sample)
+        reader = reader_of(self.sample, "regions")
         return None if reader is None else lambda: reader()[:, ::-1]
+
+    @property
+    def read_features(self) -> Callable[[], NDArray[np.generic]] | None:
+        """What reads the features, if there are any; those of regions stay in their order."""
+        reader = reader_of(self.sample, "features")
+        return None if reader is None else lambda: _turned(reader())
 
 
 def with_mirrored(samples: Sequence[LabelledImage]) -> list[LabelledImage]:
@@ -182,16 +200,19 @@ def with_mirrored(samples: Sequence[LabelledImage]) -> list[LabelledImage]:
     return [each for sample in samples for each in (sample, Mirrored(sample))]
 
 
-def regions_reader(sample: object) -> Callable[[], NDArray[np.integer]] | None:
-    """What reads the regions that come with `sample`, if any do."""
-    reader: Callable[[], NDArray[np.integer]] | None = getattr(sample, "read_regions", None)
+def reader_of(sample: object, what: str) -> Callable[[], NDArray[Any]] | None:
+    """What reads the "regions" or "features" that come with `sample`, if any do."""
+    reader: Callable[[], NDArray[Any]] | None = getattr(sample, f"read_{what}", None)
     return reader
 
 
 def image_source(sample: LabelledImage | PreparedImage) -> ImageSource:
-    """What reads the picture of `sample` and its regions, and knows it by the digest of its file where it has one."""
-    reader, plain = regions_reader(sample), _picture_source(sample)
-    return plain if reader is None else KeyedSource(sample.read_image, partial(_digest_of_both, plain, reader), reader)
+    """What reads the picture of `sample` and what comes with it, known by the digest of its file where it has one."""
+    regions, features = reader_of(sample, "regions"), reader_of(sample, "features")
+    plain = _picture_source(sample)
+    if regions is None and features is None:
+        return plain
+    return KeyedSource(sample.read_image, partial(_digest_of_all, plain, regions, features), regions, features)
 
 
 def _picture_source(sample: LabelledImage | PreparedImage) -> ImageSource:
@@ -206,8 +227,12 @@ def _mirrored_digest(sample: LabelledImage) -> str:
     return f"mirrored {image_key(_picture_source(sample))}"
 
 
-def _digest_of_both(picture: ImageSource, reader: Callable[[], NDArray[np.integer]]) -> str:
-    return content_key(image_key(picture), np.asarray(reader()))
+def _digest_of_all(picture: ImageSource, *readers: Callable[[], NDArray[Any]] | None) -> str:
+    return content_key(image_key(picture), *(None if reader is None else np.asarray(reader()) for reader in readers))
+
+
+def _turned(features: NDArray[Any]) -> NDArray[Any]:
+    return features[:, ::-1] if features.ndim == 3 else features
 
 
 Picture = NDArray[np.uint8] | str | os.PathLike[str] | LabelledImage | PreparedImage

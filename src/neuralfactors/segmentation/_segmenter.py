@@ -46,9 +46,10 @@ class Segmenter(GraphLabeller):
 
     Parameters
     ----------
-    features : "bow", "cnn", "bow+cnn" or FeatureSettings, default="bow"
-        What describes a region: bags of words, a network's feature maps (needs the extra ``cnn``), or both. Unless
-        FeatureSettings say how many regions there are, or images come with them, the training labels decide.
+    features : "bow", "cnn", "bow+cnn", "own" or FeatureSettings, default="bow"
+        What describes a region: bags of words, a network's feature maps (needs the extra ``cnn``), or both. Features
+        that come with the images stand beside these; with "own" they stand alone. Unless FeatureSettings say how many
+        regions there are, or images come with them, the training labels decide.
     estimator : estimator or Pipeline, default=None
         What labels the graph of regions; a Pipeline of a `UnaryClassifier` and an estimator is the paper's bifurcated
         training. None: a `StructuralSVM` with neural factors, trained as a whole, with the numbers that

@@ -22,7 +22,7 @@ from neuralfactors.vision._network_identity import fingerprint
 from neuralfactors.vision._parallel import map_items
 from neuralfactors.vision._sequence import ImageGraphs
 from neuralfactors.vision._settings import FeatureSettings
-from neuralfactors.vision._sources import ImageSource, given_regions, image_key, read
+from neuralfactors.vision._sources import ImageSource, given_with, image_key, read
 from neuralfactors.vision._words import learn_words
 
 MAX_WORD_IMAGES = 500  # their descriptors, some 200 KB an image, must fit in memory together
@@ -281,12 +281,12 @@ def _sample(
     source: ImageSource, settings: FeatureSettings, room: int
 ) -> tuple[dict[str, NDArray[np.float32]], Draft | None]:
     # The draft, too, where it does not take more than `room` bytes.
-    made = draft(read(source), settings, given_regions(source))
+    made = draft(read(source), settings, given_with(source))
     return sample_descriptors(made), made if made.nbytes <= room else None
 
 
 def _describe(
     source: ImageSource | Draft, settings: FeatureSettings, words: Words, network: nn.Module | None
 ) -> ImageGraph:
-    made = source if isinstance(source, Draft) else draft(read(source), settings, given_regions(source))
+    made = source if isinstance(source, Draft) else draft(read(source), settings, given_with(source))
     return describe(made, settings, words, network)

@@ -16,15 +16,19 @@ from neuralfactors.vision._blas import one_blas_thread
 from neuralfactors.vision._cnn import feature_maps, likeness, region_means, window_means
 from neuralfactors.vision._descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision._image_graph import ImageGraph
+from neuralfactors.vision._own_features import features_of_regions
 from neuralfactors.vision._region_geometry import edge_geometry, region_centres, region_edges, region_medians
 from neuralfactors.vision._regions import adopt_regions, check_image, find_regions
 from neuralfactors.vision._settings import FeatureSettings
+from neuralfactors.vision._sources import Given
 from neuralfactors.vision._words import region_cells, word_histograms
 
 VERSION = 4  # of what these functions compute: raise it when a result changes, so that caches are filled anew
 WORD_KINDS = ("gradient", "colour")
 # Words are learned on every 4th cell of the DAISY lattice and every 8th pixel, each way.
 SAMPLE_CELLS, SAMPLE_PIXELS = 4, 8
+
+NOTHING = Given()
 
 Words = Mapping[str, NDArray[np.float32]]  # "node_gradient", "node_colour", "edge_gradient", "edge_colour", each (K, D)
 
@@ -37,24 +41,38 @@ class Draft:
     shape: tuple[int, int]  # (H, W) of the image itself
     lattice: NDArray[np.float32]  # (⌈h/stride⌉, ⌈w/stride⌉, D), its DAISY descriptors
     regions: NDArray[np.int32] | None = None  # (h, w), where they are given
+    given: Given = NOTHING
 
     @property
     def nbytes(self) -> int:
         """Memory that it takes."""
-        return self.image.nbytes + self.lattice.nbytes + (0 if self.regions is None else self.regions.nbytes)
+        arrays = (self.image, self.lattice, self.regions, self.given.regions, self.given.features)
+        return sum(0 if array is None else array.nbytes for array in arrays)
 
 
-def draft(image: NDArray[np.uint8], settings: FeatureSettings, given: NDArray[np.integer] | None = None) -> Draft:
-    """The draft of `image`, with the regions (H, W) that are `given` if the settings are for such."""
+def draft(image: NDArray[np.uint8], settings: FeatureSettings, given: Given = NOTHING) -> Draft:
+    """The draft of `image`, with the regions and features that are `given` if the settings are for such."""
     image = check_image(image)
-    if settings.own_regions != (given is not None):
-        wanted, got = ("of your own", "none") if settings.own_regions else ("that are found", "some of your own")
-        raise ValueError(f"the features are those of regions {wanted}, but the image comes with {got}")
+    check_given(given, settings)
     reduced = reduce_to(image, settings.max_side)
     with one_blas_thread:  # a product as small as the luminance is not worth waking others for
         lattice = dense_daisy(reduced, stride=settings.stride, radius=settings.radius)
-    regions = None if given is None else adopt_regions(given, image.shape[:2], reduced.shape[:2])
-    return Draft(reduced, (image.shape[0], image.shape[1]), lattice, regions)
+    own = given.regions
+    regions = None if own is None else adopt_regions(own, image.shape[:2], reduced.shape[:2])
+    return Draft(reduced, (image.shape[0], image.shape[1]), lattice, regions, given)
+
+
+def check_given(given: Given, settings: FeatureSettings) -> None:
+    """Refuse what is given with an image if it is not what the settings are for: they say what a model needs."""
+    if settings.own_regions != (given.regions is not None):
+        wanted, got = ("of your own", "none") if settings.own_regions else ("that are found", "some of your own")
+        raise ValueError(f"the features are those of regions {wanted}, but the image comes with {got}")
+    n_given = 0 if given.features is None else given.features.shape[-1]
+    if settings.features == "own" and n_given == 0:
+        raise ValueError("the features are your own, but the image comes with none")
+    if n_given != settings.n_own:
+        wanted = f"{settings.n_own} features of your own" if settings.n_own else "no features of your own"
+        raise ValueError(f"the model needs {wanted} with every image, but this one comes with {n_given or 'none'}")
 
 
 def sample_descriptors(draft: Draft) -> dict[str, NDArray[np.float32]]:
@@ -83,8 +101,8 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
     -------
     ImageGraph
         Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
-        averaged over it, and its position. Edge features are the words at both ends (2 · (10 + 5) by default), distance
-        and angle, and where there is a network, how alike its maps are at both ends.
+        averaged over it, users' own, and its position. Edge features are the words at both ends (2 · (10 + 5) by
+        default), distance and angle, and where there are a network or users' own, how alike these are at both ends.
     """
     image = draft.image
     regions = draft.regions
@@ -103,6 +121,10 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
         means, around = _cnn_columns(image, regions, centres, settings, network or load_backbone(settings.backbone))
         nodes += [*means, *around]
         ends.append(likeness(means, edges))
+    if draft.given.features is not None:
+        own = features_of_regions(draft.given.features, regions, draft.shape, draft.given.regions)
+        nodes.append(own)
+        ends.append(likeness([own], edges))
     if settings.position:
         nodes.append((centres / regions.shape).astype(np.float32))
     return ImageGraph(Graph(np.concatenate(nodes, axis=1), edges, np.concatenate(ends, axis=1)), regions, draft.shape)

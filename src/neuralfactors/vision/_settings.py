@@ -10,7 +10,7 @@ from typing import Any
 
 from neuralfactors._common.seeds import RandomState, seed_of
 
-KINDS = ("bow", "cnn", "bow+cnn")
+KINDS = ("bow", "cnn", "bow+cnn", "own")
 WORD_REGIONS, CNN_REGIONS = 300, 1000
 WORD_SOFTNESS = 0.5
 OF_WORDS = ("stride", "radius", "node_words", "edge_words", "max_side", "random_state")
@@ -57,8 +57,9 @@ class FeatureSettings:
 
     Parameters
     ----------
-    features : "bow", "cnn" or "bow+cnn", default="bow"
-        What describes a region: bags of words, averages of a network's feature maps, or both.
+    features : "bow", "cnn", "bow+cnn" or "own", default="bow"
+        What describes a region: bags of words, averages of a network's feature maps, or both; features that come with
+        the images stand beside these, and are all there is with "own".
     n_regions : int, default=0
         Regions of an image. 0: as many as the labels of the training images need, where a `Segmenter` learns from
         them, at least `usual_regions`; without labels, so many. −1: images come with regions, none are found; a
@@ -92,6 +93,9 @@ class FeatureSettings:
         Larger images are reduced to this before anything else; the labels are painted at full size again.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the clustering into words; a generator is asked for one at once, which is then kept.
+    n_own : int, default=0
+        How many features of a region or pixel come with every image; a `Segmenter` that learns from such images sets
+        it.
 
     Examples
     --------
@@ -114,6 +118,7 @@ class FeatureSettings:
     cnn: CNNSettings = field(default_factory=CNNSettings)
     max_side: int = 1024
     random_state: RandomState = 0
+    n_own: int = 0
 
     def __post_init__(self) -> None:
         if self.features not in KINDS:
@@ -126,6 +131,8 @@ class FeatureSettings:
         for name in ("stride", "radius", "max_side"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        if self.n_own < 0:
+            raise ValueError(f"n_own must not be negative, got {self.n_own}")
         if not self.compactness > 0:
             raise ValueError(f"compactness must be positive, got {self.compactness}")
         if not 0 <= (self.softness or 0.0) < math.inf:
@@ -168,12 +175,12 @@ class FeatureSettings:
     @property
     def uses_words(self) -> bool:
         """Whether nodes are described by bags of words; edges always are."""
-        return self.features != "cnn"
+        return "bow" in self.features
 
     @property
     def uses_cnn(self) -> bool:
         """Whether nodes are described by a network."""
-        return self.features != "bow"
+        return "cnn" in self.features
 
     @property
     def own_regions(self) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.vision._cache import content_key
+from neuralfactors.vision._own_features import check_features
 from neuralfactors.vision._regions import check_image
 
 # An image, or what reads one: a set larger than memory is then read image by image, by the process that needs it.
@@ -17,12 +18,21 @@ ImageSource: TypeAlias = NDArray[np.uint8] | Callable[[], NDArray[np.uint8]]
 
 
 @dataclass(frozen=True)
+class Given:
+    """What users have made of an image themselves: regions (H, W), features of regions or pixels, both or neither."""
+
+    regions: NDArray[np.integer] | None = None
+    features: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True)
 class KeyedSource:
-    """What reads an image and, perhaps, regions of it that users have made; and tells a digest of both."""
+    """What reads an image and, perhaps, regions and features of it that users have made; and tells a digest of all."""
 
     read: Callable[[], NDArray[np.uint8]]
     digest: Callable[[], str]
     read_regions: Callable[[], NDArray[np.integer]] | None = None
+    read_features: Callable[[], NDArray[np.generic]] | None = None
 
     def __call__(self) -> NDArray[np.uint8]:
         """The image (H, W, 3)."""
@@ -34,10 +44,14 @@ def read(source: ImageSource) -> NDArray[np.uint8]:
     return check_image(source() if callable(source) else source)
 
 
-def given_regions(source: ImageSource) -> NDArray[np.integer] | None:
-    """The regions (H, W) that come with an image, if any do."""
-    reader = source.read_regions if isinstance(source, KeyedSource) else None
-    return None if reader is None else reader()
+def given_with(source: ImageSource) -> Given:
+    """What comes with an image."""
+    if not isinstance(source, KeyedSource):
+        return Given()
+    return Given(
+        None if source.read_regions is None else source.read_regions(),
+        None if source.read_features is None else check_features(source.read_features()),
+    )
 
 
 def image_key(source: ImageSource) -> str:

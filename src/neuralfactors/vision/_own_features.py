@@ -1,0 +1,73 @@
+"""Features that users have computed, per region or on a grid of pixels, as columns of the regions' features."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from neuralfactors.vision._cnn import region_means
+from neuralfactors.vision._region_geometry import enlarge
+from neuralfactors.vision._words import region_cells
+
+
+def check_features(given: object) -> NDArray[np.float32]:
+    """Features (R, D) of regions, or (h, w, D) of a grid of pixels, as float32; others are refused."""
+    array = np.asarray(given)
+    if array.dtype.kind not in "biuf" or array.ndim not in (2, 3) or array.size == 0:
+        got = f"{array.dtype} of shape {array.shape}"
+        raise ValueError(f"features must be numbers of shape (regions, D) or (H, W, D), got {got}")
+    with np.errstate(over="ignore"):  # what overflows is refused
+        numbers = array.astype(np.float32, copy=False)
+    if not np.isfinite(numbers).all():
+        raise ValueError("features must be finite numbers that fit float32, got others among them")
+    return numbers
+
+
+def features_of_regions(
+    given: NDArray[np.float32], regions: NDArray[np.int32], shape: tuple[int, int], own: NDArray[np.integer] | None
+) -> NDArray[np.float32]:
+    """Features (V, D) of the regions of an image.
+
+    Parameters
+    ----------
+    given : float32 array of shape (R, D) or (h, w, D)
+        Rows are those of the regions that users have made, in the order of their numbers. A grid covers the image: of
+        its size, it is averaged over regions; of fewer cells, it is interpolated between them.
+    regions : int32 array of shape (h, w)
+        Region of each pixel of the image, perhaps reduced.
+    shape : tuple of (int, int)
+        (H, W) of the image.
+    own : int array of shape (H, W) or None
+        The regions as users have numbered them; None: they were found.
+
+    Returns
+    -------
+    ndarray of shape (V, D)
+        float32.
+    """
+    if given.ndim == 2:
+        return _rows_of(given, regions, own)
+    if given.shape[:2] == shape:
+        cells = region_cells(enlarge(regions, shape))
+        return np.asarray(cells @ given.reshape(-1, given.shape[2]), dtype=np.float32)
+    height, width = given.shape[:2]
+    if height > shape[0] or abs(height * shape[1] / shape[0] - width) > 1:
+        got = f"{width} × {height}, but the image is {shape[1]} × {shape[0]}"
+        raise ValueError(f"features of pixels must have the image's size or be a coarser grid of it; they are {got}")
+    return region_means([given], regions)[0]
+
+
+def _rows_of(
+    given: NDArray[np.float32], regions: NDArray[np.int32], own: NDArray[np.integer] | None
+) -> NDArray[np.float32]:
+    if own is None:
+        raise ValueError(
+            f"features of shape {given.shape} are those of regions, but the regions are found: pass regions too, "
+            "or features (H, W, D) of pixels"
+        )
+    numbers = np.unique(own)
+    if len(numbers) != len(given):
+        raise ValueError(f"there are {len(numbers)} regions, but features of {len(given)}")
+    _, first = np.unique(regions, return_index=True)  # a pixel of each region
+    chosen = enlarge(own, (regions.shape[0], regions.shape[1])).ravel()[first]
+    return given[np.searchsorted(numbers, chosen)]
