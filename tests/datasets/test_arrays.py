@@ -47,7 +47,7 @@ def test_damage_is_refused_by_one_sentence(tmp_path, content):
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_numbers_must_be_finite(tmp_path, value):
     np.save(tmp_path / "a.npy", np.array([0.0, value]))
-    with pytest.raises(ValueError, match="a.npy contains numbers that are not finite"):
+    with pytest.raises(ValueError, match=r"a\.npy contains numbers that are not finite"):
         read_array(tmp_path / "a.npy")
 
 
