@@ -7,6 +7,7 @@ from work import counting
 from neuralfactors import Graph
 from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.datasets import _folder as folder
+from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.segmentation import Describer
 from neuralfactors.segmentation._labelled_images import with_mirrored
 from neuralfactors.vision import FeatureSettings
@@ -96,3 +97,16 @@ def test_describing_again_gives_the_same(described):
     again = describer.describe(train.samples[:1])
     np.testing.assert_array_equal(again.X[0].node_features, train.X[0].node_features)
     np.testing.assert_array_equal(again.Y[0], train.Y[0])
+
+
+def test_features_may_stay_as_they_are(described, tmp_path):
+    _, scaled = described
+    plain = Describer(
+        FeatureSettings(n_regions=30, standardise=False), Classes(tuple(ClassEntry(n, str(n)) for n in range(7)))
+    )
+    graphs = plain.learn(scaled.samples)
+    np.testing.assert_array_equal(graphs.X[0].node_features, graphs.images[0].graph.node_features)
+    plain.save(tmp_path)
+    np.testing.assert_array_equal(
+        Describer.load(tmp_path).describe(scaled.samples).X[0].edge_features, graphs.X[0].edge_features
+    )

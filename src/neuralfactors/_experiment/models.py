@@ -13,10 +13,11 @@ from sklearn.pipeline import Pipeline
 from neuralfactors._common.files import FileFormatError
 from neuralfactors._core.graph import Graph
 from neuralfactors._experiment.data import feature_settings
-from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES, MODEL, VARIANTS, check_parameters
+from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES, MODEL, OF_TARGETS, VARIANTS, check_parameters
 from neuralfactors._runs import Epoch, RowFolder, Run, RunConfig, RunFolder
 from neuralfactors.estimators import Checkpoint, StructuredEstimator
 from neuralfactors.segmentation._defaults import default_balance
+from neuralfactors.segmentation._targets import Targets
 from neuralfactors.vision import FeatureSettings
 
 
@@ -24,14 +25,14 @@ def changes_of(config: RunConfig, variant: str) -> dict[str, Any]:
     """Changes of the parameters of the estimator of `variant`."""
     known, own = VARIANTS[variant].changeable, config.parameters.get(variant, {})
     said = config.parameters_of(variant)
-    return {name: value for name, value in said.items() if name != BALANCE and (name in own or name in known)}
+    return {name: value for name, value in said.items() if name not in OF_TARGETS and (name in own or name in known)}
 
 
-def balance_of(config: RunConfig, variant: str, settings: FeatureSettings) -> float:
-    """How much rare classes count in `variant`, with features of these settings."""
-    said = (config.parameters_of(variant).get(BALANCE), VARIANTS[variant].balance, config.balance)
-    stated = (*said, default_balance(settings))
-    return float(next(balance for balance in stated if balance is not None))
+def targets_of(config: RunConfig, variant: str, settings: FeatureSettings) -> Targets:
+    """What `variant` learns from labels, with features of these settings."""
+    said = {name: value for name, value in config.parameters_of(variant).items() if name in OF_TARGETS}
+    stated = (said.pop(BALANCE, None), VARIANTS[variant].balance, config.balance, default_balance(settings))
+    return Targets(float(next(balance for balance in stated if balance is not None)), **said)
 
 
 def build_model(

@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from neuralfactors._experiment.data import Means, Prepared, limited, open_folder
 from neuralfactors._experiment.examples import write_predictions
-from neuralfactors._experiment.models import balance_of, build_model, named_stages
+from neuralfactors._experiment.models import build_model, named_stages, targets_of
 from neuralfactors._runs import Ablation, Accuracy, Metrics, Row, RowFolder, RunConfig, RunFolder
 from neuralfactors._runs.config import HOLDOUT, REST
 from neuralfactors._runs.records import finite
@@ -25,18 +25,19 @@ from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Ceiling, Describer, Evaluation, LabelledGraphs, Segmenter, evaluate
 from neuralfactors.segmentation._diagnosis import largest_class_alone, one_class_only
+from neuralfactors.segmentation._targets import Targets
 
 logger = logging.getLogger(__name__)
 
 
 def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbose: int = 0) -> None:
     """Train a variant into its folder; an interrupted attempt continues from the last epoch."""
-    train, segmenter, balance = _begin(folder, config, prepared, verbose)
+    train, segmenter, targets = _begin(folder, config, prepared, verbose)
     model = segmenter.estimator
     former, start = folder.checked_row(), time.monotonic()
     before = former.seconds if former else 0.0
     settings, n_train = _settings(named_stages(model)), len(train.X) // config.copies
-    row = Row(folder.variant, "running", settings, config.seed, balance, n_train, before)
+    row = Row(folder.variant, "running", settings, config.seed, n_train=n_train, seconds=before, **vars(targets))
     folder.row.write(row)
     try:
         fit_segmenter(segmenter, prepared.describer, train, prepared.val)
@@ -71,12 +72,12 @@ def help_train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, 
 
 def _begin(
     folder: RowFolder, config: RunConfig, prepared: Prepared, verbose: int
-) -> tuple[LabelledGraphs, Segmenter, float]:
-    """What a variant learns from, its model before it has learnt, and the balance of classes."""
+) -> tuple[LabelledGraphs, Segmenter, Targets]:
+    """What a variant learns from, its model before it has learnt, and what it learns of labels."""
     train = limited(prepared.train, config.limit_of(folder.variant), config.seed, config.copies)
     model = build_model(folder.variant, config, prepared.describer.n_labels, len(train.X), folder)
-    balance = balance_of(config, folder.variant, prepared.describer.builder.settings)
-    return train, Segmenter(estimator=model, balance=balance, random_state=config.seed, verbose=verbose), balance
+    targets = targets_of(config, folder.variant, prepared.describer.builder.settings)
+    return train, Segmenter(estimator=model, random_state=config.seed, verbose=verbose, **vars(targets)), targets
 
 
 def fit_segmenter(

@@ -13,13 +13,15 @@ from neuralfactors._runs.names import ALL_VARIANTS, STATE_OF_THE_ART, key_or_all
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, StructuredEstimator, UnaryClassifier
 from neuralfactors.segmentation._defaults import WITH_CNN, default_batch_size, default_parameters
 from neuralfactors.segmentation._segmenter_file import STAGES
+from neuralfactors.segmentation._targets import Targets
 
 N_LABELS = "n_labels"  # stands for the number of classes in the numbers of hidden units
 ARCHITECTURE = ("__hidden", "__activation")  # how parameters end that make a variant, where it names them
 # Parameters that runs set themselves, or that no file can hold.
 FIXED = {"n_labels", "random_state", "verbose", "callbacks", "warm_start"}
 MANY_IMAGES = 1000  # where a variant is built before its images are known: enough for what those with many have
-BALANCE = "balance"  # of the Segmenter, among the parameters of a variant
+BALANCE = "balance"
+OF_TARGETS = {BALANCE: 0.0, "cost": Targets.cost, "region_label": Targets.region_label}  # those of the Segmenter
 FIRST, MODEL = STAGES  # names of the stages of a variant; only bifurcated training has the first
 
 LOGISTIC: dict[str, Any] = {"C": 100.0, "max_iter": 50, "trainer__learning_rate": 0.01, "trainer__keep": "last"}
@@ -45,7 +47,7 @@ class Variant:
         first = UnaryClassifier().plain_params() if self.bifurcated else {}
         known = {**self.estimator().plain_params(), **{f"{FIRST}__{name}": value for name, value in first.items()}}
         found = {name: value for name, value in known.items() if name.removeprefix(f"{FIRST}__") not in FIXED}
-        return {**found, BALANCE: 0.0}
+        return {**found, **OF_TARGETS}
 
     def build(
         self, n_labels: int, n_images: int, changes: Mapping[str, Any] | None = None, *, cnn: bool = False
@@ -119,6 +121,8 @@ def check_parameters(parameters: Parameters) -> dict[str, dict[str, Any]]:
                 raise ValueError(f"{parameter} of {name!r} must be a number, got {value!r}")
             if parameter == BALANCE and not 0 <= value <= 1:
                 raise ValueError(f"balance of {name!r} must be between 0 and 1, got {value!r}")
+            if parameter in OF_TARGETS and parameter != BALANCE:
+                Targets(**{parameter: value})
             if parameter.endswith("hidden") and not (isinstance(value, list | tuple) and all(map(_is_size, value))):
                 raise ValueError(f"{parameter} of {name!r} must be a list of numbers of units, got {value!r}")
         checked[key] = {**checked.get(key, {}), **changes}

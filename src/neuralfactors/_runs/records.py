@@ -97,6 +97,8 @@ class Row:
     seed: int
     balance: float
     n_train: int  # number of images it learns from
+    cost: str = "area"  # as in the Segmenter, like the balance
+    region_label: str = "majority"
     seconds: float = 0.0
     error: str | None = None
     epochs: int | None = None

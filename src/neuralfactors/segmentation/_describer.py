@@ -146,7 +146,7 @@ class Describer:
                 seen[n] = graph
         self.builder.n_unkept += images.n_unkept
         if learner:
-            self.scaling = learner.scaling()
+            self.scaling = learner.scaling() if self.builder.settings.standardise else Scaling.identity()
         return LabelledGraphs(samples, images, ScaledGraphs(images, self._scaling(), seen), truth)
 
     def _scaling(self) -> Scaling:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors._common.ceiling import Ceiling
+from neuralfactors._common.labels import VOID
 from neuralfactors._common.sequences import Selection
 from neuralfactors._core.graph import Graph
 from neuralfactors.metrics import Scores, confusion_matrix
@@ -27,6 +28,11 @@ class Scaling:
     node_std: NDArray[np.float32]
     edge_mean: NDArray[np.float32]
     edge_std: NDArray[np.float32]
+
+    @classmethod
+    def identity(cls) -> Scaling:
+        """That which changes nothing."""
+        return cls(*(np.full(1, value, dtype=np.float32) for value in (0, 1, 0, 1)))
 
     def apply(self, graph: Graph) -> Graph:
         """`graph` with standardised features."""
@@ -101,6 +107,11 @@ class RegionTruth:
         order = np.lexsort((-self.label, self.n_pixels))  # what is written last, stays
         best[self.node[order]] = self.label[order]
         return best
+
+    @property
+    def labelled(self) -> NDArray[np.int64]:
+        """Label (V,) of each region by majority of its labelled pixels alone; −1 where there is none."""
+        return np.where(np.isin(np.arange(len(self.y)), self.node), self.best, VOID)
 
     def confusion(self, y_pred: NDArray[np.int64], n_labels: int) -> NDArray[np.float64]:
         """Number of pixels (L, L) of the true label of the row to which `y_pred` (V,) gives that of the column."""
@@ -183,14 +194,36 @@ class LabelledGraphs:
         ndarray of shape (L,) or None
             None for a `balance` of 0. A class that does not occur weighs 0.
         """
-        if balance == 0:
-            return None
+        return class_weights(self.areas(n_labels, self.Y), balance)
+
+    def areas(self, n_labels: int, Y: Sequence[NDArray[np.int64]]) -> NDArray[np.float64]:
+        """Area of each class, in mean areas of the regions of an image.
+
+        Parameters
+        ----------
+        n_labels : int
+            Number of labels, L.
+        Y : sequence of arrays of shape (V,)
+            Labels of the regions of each image, such as `Y`.
+
+        Returns
+        -------
+        ndarray of shape (L,)
+            Over all images.
+        """
         areas = np.zeros(n_labels)
-        for graph, y in zip(self.X, self.Y, strict=True):
+        for graph, y in zip(self.X, Y, strict=True):
             weight = np.ones(len(y)) if graph.node_weight is None else graph.node_weight
             areas += np.bincount(y[y >= 0], weight[y >= 0], minlength=n_labels)
-        weights = np.where(areas > 0, np.maximum(areas, 1e-12) ** -float(balance), 0.0)
-        return np.asarray(weights * (areas.sum() / max(float((weights * areas).sum()), 1e-12)))
+        return areas
+
+
+def class_weights(sizes: NDArray[np.float64], balance: float) -> NDArray[np.float64] | None:
+    """Weight of every class: its share of all `sizes` (L,) to the power of −`balance`, 1 on average; None for 0."""
+    if balance == 0:
+        return None
+    weights = np.where(sizes > 0, np.maximum(sizes, 1e-12) ** -float(balance), 0.0)
+    return np.asarray(weights * (sizes.sum() / max(float((weights * sizes).sum()), 1e-12)))
 
 
 def ceiling_of(truth: Iterable[RegionTruth], n_labels: int) -> Ceiling:

@@ -34,6 +34,7 @@ from neuralfactors.segmentation._labelled_images import (
     with_mirrored,
 )
 from neuralfactors.segmentation._stages import fit_stages, new_stages
+from neuralfactors.segmentation._targets import Targets
 from neuralfactors.vision import FeatureSettings, ImageGraph
 from neuralfactors.vision._builder import BuilderOptions
 
@@ -57,6 +58,12 @@ class Segmenter(GraphLabeller):
         that is None here, `random_state` are replaced by those of the segmenter.
     balance : float, default=None
         How much rare classes count: 0 by their area, 1 as frequent ones. None: 0; 0.5 with CNN or finer regions.
+    cost : "area", "pixel" or "region", default="area"
+        What a wrong region costs: its area; by "pixel", its labelled pixels that have another class, each by the weight
+        of its own; by "region", 1 whatever its size, Eq. (5) of the paper.
+    region_label : "majority" or "labelled", default="majority"
+        Which regions have a label: by "majority", those most of whose pixels are not void; else those with any labelled
+        pixel. The others are void.
     mirror : bool, default=False
         Whether to learn from the mirror images too, where left and right mean nothing.
     classes : sequence of str, default=None
@@ -104,6 +111,8 @@ class Segmenter(GraphLabeller):
         *,
         estimator: StructuredEstimator | Pipeline | None = None,
         balance: float | None = None,
+        cost: str = Targets.cost,
+        region_label: str = Targets.region_label,
         mirror: bool = False,
         classes: Sequence[str] | None = None,
         cache: str | os.PathLike[str] | None = None,
@@ -116,6 +125,8 @@ class Segmenter(GraphLabeller):
         self.features = features
         self.estimator = estimator
         self.balance = balance
+        self.cost = cost
+        self.region_label = region_label
         self.mirror = mirror
         self.classes = classes
         self.cache = cache
@@ -178,8 +189,8 @@ class Segmenter(GraphLabeller):
         self.describer_ = describer
         self.ceiling_ = train.ceiling(describer.n_labels)
         balance = default_balance(describer.builder.settings) if self.balance is None else self.balance
-        weight = train.class_weight(describer.n_labels, balance)
-        self.stages_ = fit_stages(self._new_stages(describer, weight, len(train.X)), train, validation)
+        learnt = Targets(balance, self.cost, self.region_label).of(train, describer.n_labels)
+        self.stages_ = fit_stages(self._new_stages(describer, learnt.class_weight, len(train.X)), learnt, validation)
         return self
 
     def describer(self, classes: Classes) -> Describer:

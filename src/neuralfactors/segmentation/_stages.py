@@ -10,6 +10,7 @@ from sklearn.base import clone
 from neuralfactors.estimators import StructuralSVM, StructuredEstimator
 from neuralfactors.segmentation._defaults import WITH_CNN, default_parameters
 from neuralfactors.segmentation._graphs import LabelledGraphs
+from neuralfactors.segmentation._targets import TrainingData
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -52,7 +53,7 @@ def new_stages(
 
 
 def fit_stages(
-    stages: list[StructuredEstimator], train: LabelledGraphs, validation: LabelledGraphs | None
+    stages: list[StructuredEstimator], train: TrainingData, validation: LabelledGraphs | None
 ) -> list[StructuredEstimator]:
     """The stages after each has learnt from what the one before makes of the graphs.
 
@@ -60,7 +61,7 @@ def fit_stages(
     ----------
     stages : list of StructuredEstimator
         See `new_stages`.
-    train : LabelledGraphs
+    train : TrainingData
         What they learn from.
     validation : LabelledGraphs or None
         What a stage with a trainer is judged by after every epoch.

@@ -82,6 +82,8 @@ class FeatureSettings:
     root : bool, default=True
         Whether a histogram holds the square roots of the words' shares, which tell rare words apart better: logistic
         regression on MSRC-21 gains four points by it.
+    standardise : bool, default=True
+        Whether a `Segmenter` scales every feature to mean 0 and standard deviation 1 over the training images.
     position : bool, default=False
         Whether a node's features end with the median row and column of its region, 0 to 1. The geometry of edges then
         goes by medians too.
@@ -113,6 +115,7 @@ class FeatureSettings:
     edge_words: tuple[int, int] = (10, 5)
     softness: float | None = None
     root: bool = True
+    standardise: bool = True
     position: bool = False
     backbone: str = "efficientnet-lite2"
     cnn: CNNSettings = field(default_factory=CNNSettings)
@@ -195,7 +198,7 @@ class FeatureSettings:
     @property
     def of_graphs(self) -> dict[str, Any]:
         """Those of the options that the graph of an image depends on when the words are given."""
-        unused = {"random_state"} | (set() if self.uses_cnn else {*OF_CNN})
+        unused = {"random_state", "standardise"} | (set() if self.uses_cnn else {*OF_CNN})
         return {name: value for name, value in self.to_dict().items() if name not in unused}
 
     def to_dict(self) -> dict[str, Any]:

@@ -16,11 +16,11 @@ from neuralfactors._experiment.data import (
     training_samples,
     used_splits,
 )
-from neuralfactors._experiment.models import balance_of, build_model, changes_of, check_config
+from neuralfactors._experiment.models import build_model, changes_of, check_config, targets_of
 from neuralfactors._experiment.training import describe_run
 from neuralfactors._experiment.tuning.space import Plan, dimensions
 from neuralfactors._experiment.tuning.trials import Task, forget_prepared, run_trial
-from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES
+from neuralfactors._experiment.variants import MANY_IMAGES
 from neuralfactors._runs import Run, RunConfig, RunFolder, Search, Settings, Trial
 from neuralfactors._runs.lock import alone_in
 from neuralfactors.datasets import ImageFolder
@@ -102,7 +102,7 @@ def _make_trials(folder: RunFolder, means: Means) -> None:
 def plan_of(config: RunConfig, search: Search) -> Plan:
     """The trials of a search."""
     variant = config.variants[0]
-    balance = balance_of(config, variant, feature_settings(config))
+    balance = targets_of(config, variant, feature_settings(config)).balance
     space = dimensions(build_model(variant, config, 2, MANY_IMAGES), balance, search.names)
     return Plan(space, search.n_trials, config.seed)
 
@@ -140,8 +140,8 @@ def _run_trials(
 def _write_best(folder: RunFolder, run: Run, trials: Mapping[int, Trial]) -> None:
     config, best = run.settings, best_trial(trials.values())
     variant = config.variants[0]
-    balance = balance_of(config, variant, feature_settings(config))
-    chosen = {**changes_of(config, variant), BALANCE: balance, **best.parameters}
+    targets = targets_of(config, variant, feature_settings(config))
+    chosen = {**changes_of(config, variant), **vars(targets), **best.parameters}
     settings = Settings(
         {variant: chosen}, config.data_name, config.preset, config.features, config.seed,
         len(trials), best.number, best.score, best.pixel, best.class_mean,

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from neuralfactors._experiment.data import Means, Prepared, limited, open_folder, prepare, take_images
-from neuralfactors._experiment.models import balance_of, build_model, named_stages
+from neuralfactors._experiment.models import build_model, named_stages, targets_of
 from neuralfactors._experiment.rows import accuracy_of, fit_segmenter
 from neuralfactors._experiment.settings_files import parameters_of
 from neuralfactors._runs import RunConfig, RunFolder, Trial
@@ -79,8 +79,8 @@ def _validate(config: RunConfig, prepared: Prepared, folds: int) -> Scores:
 def _score(config: RunConfig, prepared: Prepared, train: LabelledGraphs, held: LabelledGraphs) -> Scores:
     variant = config.variants[0]
     model = build_model(variant, config, prepared.describer.n_labels, len(train.X))
-    balance = balance_of(config, variant, prepared.describer.builder.settings)
-    segmenter = Segmenter(estimator=model, balance=balance, random_state=config.seed)
+    targets = targets_of(config, variant, prepared.describer.builder.settings)
+    segmenter = Segmenter(estimator=model, random_state=config.seed, **vars(targets))
     follows = any(stage.get_params().get("trainer__keep") == "validation" for _, stage in named_stages(model))
     fit_segmenter(segmenter, prepared.describer, train, held if follows else None)
     return segmenter.score_graphs(held)
