@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from neuralfactors._cli.options import cache_folder, command_line, feature_options, resumable
+from neuralfactors._cli.options import cache_folder, changes, command_line, feature_options, resumable
 from neuralfactors._cli.terminal import Interrupted, sentence
 from neuralfactors._runs import Run, RunConfig, RunFolder
 
@@ -21,6 +21,15 @@ def test_regions_are_a_number_or_auto(regions):
     assert feature_options("bow", "auto", None) == {"features": "bow", "n_regions": 0}
     with pytest.raises(ValueError, match=f"regions must be a number of at least 1, or auto, got '{regions}'"):
         feature_options("bow", regions, None)
+
+
+def test_what_is_set_goes_to_features_or_to_parameters():
+    given = ["softness=0", "trainer__optimizer=sgd", "batch_size=null", "cost=pixel", "unary__hidden=[8, 4]"]
+    of_model = {"trainer__optimizer": "sgd", "batch_size": None, "cost": "pixel", "unary__hidden": [8, 4]}
+    assert changes(given) == ({"softness": 0}, of_model)
+    assert changes(None) == ({}, {})
+    with pytest.raises(ValueError, match="set must be NAME=VALUE, got 'mirror'"):
+        changes(["mirror"])
 
 
 def test_a_backbone_needs_cnn_features():

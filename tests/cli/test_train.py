@@ -225,3 +225,24 @@ def test_features_of_ones_own(call, scenes, cache, tmp_path):
     assert call(*both).code == 0
     (own / "scene_0003.npy").write_bytes(b"cut")
     refused(call("train", scenes, "--out", tmp_path / "cut", "--features-from", own, *options), "scene_0003.npy")
+
+
+def test_a_model_by_the_literal_procedure_with_one_thing_changed(call, scenes, cache, tmp_path):
+    options = ("--procedure", "literal", "--set", "root=true", "--set", "C=3", "--set", "cost=pixel")
+    result = call("train", scenes, "--out", tmp_path / "run", "--cache", cache, *FAST, *options)
+    assert result.code == 0, result.err
+    told = json.loads(call("info", tmp_path / "run", "--json").out)
+    assert told["settings"]["procedure"] == "literal"
+    assert told["settings"]["features"] == {"softness": 0.0, "root": True, "standardise": False} | {
+        "features": "bow", "n_regions": 30,
+    }  # fmt: skip
+    (row,) = [each["row"] for each in told["rows"]]
+    model = row["settings"]["model"]
+    assert (model["C"], model["trainer__optimizer"], model["decoder__method"]) == (3, "sgd", "alpha-expansion")
+    assert (row["cost"], row["balance"]) == ("pixel", 1.0)
+
+
+def test_what_nothing_has_cannot_be_set(call, scenes, tmp_path):
+    refused(call("train", scenes, "--out", tmp_path / "run", "--set", "sharpness=3"), "no parameter 'sharpness'")
+    refused(call("train", scenes, "--out", tmp_path / "run", "--procedure", "fast"), "usual, literal")
+    assert not (tmp_path / "run").exists()

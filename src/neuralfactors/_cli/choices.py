@@ -47,6 +47,8 @@ class Choices:
     validate: str | None
     void: Sequence[str] | None
     drop: Sequence[str] | None
+    procedure: str
+    changes: Sequence[str] | None
 
     @cached_property
     def known(self) -> Preset | None:
@@ -62,18 +64,23 @@ class Choices:
 
         `splits` are fields of `Splits` that only one of the commands has.
         """
-        from neuralfactors._experiment import every_variant, parameters_of, read_settings_of
+        from neuralfactors._experiment import changes_for, every_variant, parameters_of, read_settings_of
 
         config = self._start(variants, tuning=tuning)
+        features, parameters = options.changes(self.changes)
         layers = read_settings_of(self.settings or (), variants)
         return replace(
             config,
             seed=seed,
             splits=options.with_given(config.splits, train=self.split, val=self.validate, **splits),
             mirror=config.mirror if self.mirror is None else self.mirror,
-            features={**config.features, **options.region_options(self.regions)},
+            features={**config.features, **features, **options.region_options(self.regions)},
             parameters=parameters_of(
-                variants, config.parameters, *layers, every_variant(variants, max_iter=self.epochs)
+                variants,
+                config.parameters,
+                *layers,
+                changes_for(variants, parameters),
+                every_variant(variants, max_iter=self.epochs),
             ),
             limits={**config.limits, **_limits(self.limit or (), variants)},
             void=(*config.void, *(self.void or ())),
@@ -81,15 +88,20 @@ class Choices:
         )
 
     def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:
+        from neuralfactors._experiment import procedure_called
         from neuralfactors.segmentation._defaults import default_balance
         from neuralfactors.vision import FeatureSettings
 
         if self.known:
-            return self.known.config(str(self.data), self.features, variants, tuning=tuning)
-        features, splits = {"features": self.features}, Splits(test="test")
+            return self.known.config(str(self.data), self.features, variants, tuning=tuning, procedure=self.procedure)
+        began = procedure_called(self.procedure)
+        features, splits = {"features": self.features, **began.features}, Splits(test="test")
         # Trials are planned before any image is described, by which the default could change.
         balance = default_balance(FeatureSettings(self.features)) if tuning else None
-        return RunConfig(str(self.data), tuple(variants), "compare", features, balance=balance, splits=splits)
+        return RunConfig(
+            str(self.data), tuple(variants), "compare", features, began.parameters, balance, splits,
+            procedure=self.procedure,
+        )  # fmt: skip
 
 
 def _limits(limits: Sequence[str], variants: Sequence[str]) -> dict[str, int]:

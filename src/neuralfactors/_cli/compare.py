@@ -12,7 +12,7 @@ from neuralfactors._cli import choices, options
 from neuralfactors._cli.app import command
 from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import show_comparison
-from neuralfactors._runs import STATE_OF_THE_ART, TABLED, typed, variant_key
+from neuralfactors._runs import STATE_OF_THE_ART, TABLED, RunConfig, typed, variant_key
 
 
 @command("compare", "neuralfactors compare msrc21 --preset msrc21 --variants unary,SGD,int+nrl --out runs/msrc21")
@@ -27,6 +27,8 @@ def compare(
         typer.Option(min=1, help="Number of seeds to train each variant with.", show_default="1, or the preset's"),
     ] = None,
     settings: options.Settings = None,
+    procedure: options.Procedure = RunConfig.procedure,
+    changes: options.Changes = None,
     regions: options.Regions = None,
     regions_from: options.RegionsFrom = None,
     features_from: options.FeaturesFrom = None,
@@ -53,8 +55,9 @@ def compare(
     from neuralfactors import _experiment as experiment
 
     chosen = choices.Choices(
-        data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
-    )
+        data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop, procedure,
+        changes,
+    )  # fmt: skip
     config = replace(
         chosen.config(_keys(variants, features), test=test),
         regions_from=options.own_regions(regions_from, regions),

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -103,6 +104,17 @@ Drop = Annotated[
 Settings = Annotated[
     list[Path] | None, typer.Option("--settings", metavar="FILE", help="Settings file that 'tune' wrote; repeatable.")
 ]
+Procedure = Annotated[
+    str, typer.Option(help="How to train: usual, or literal, the paper's procedure word for word (docs/literal.md).")
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Change an option of features or a parameter, such as root=false or trainer__optimizer=sgd; repeatable.",
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of words, training and random splits.")]
 
 Record = TypeVar("Record")
@@ -121,6 +133,32 @@ def listed(names: str) -> tuple[str, ...]:
     ('unary', 'SGD')
     """
     return tuple(name.strip() for name in names.split(","))
+
+
+def changes(assigned: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What --set says of features, and of parameters; values are JSON, or else words.
+
+    >>> changes(["root=false", "C=10", "decoder__method=trws"])
+    ({'root': False}, {'C': 10, 'decoder__method': 'trws'})
+    """
+    from neuralfactors.vision import FeatureSettings
+
+    features: dict[str, Any] = {}
+    parameters: dict[str, Any] = {}
+    for each in assigned or ():
+        name, equals, value = each.partition("=")
+        if not equals:
+            raise ValueError(f"set must be NAME=VALUE, got {each!r}")
+        of_features = name in FeatureSettings.__dataclass_fields__
+        (features if of_features else parameters)[name] = _value(value)
+    return features, parameters
+
+
+def _value(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError:
+        return text
 
 
 def region_options(regions: str | None) -> dict[str, int]:

@@ -31,19 +31,24 @@ def train(
     jobs: options.Jobs = None,
     dask: options.Dask = None,
     settings: options.Settings = None,
+    procedure: options.Procedure = RunConfig.procedure,
+    changes: options.Changes = None,
 ) -> None:
     """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
     from neuralfactors import _experiment as experiment
 
     key = variant_key(variant)
     layers = experiment.read_settings_of(settings or (), [key])
-    given = experiment.every_variant([key], max_iter=epochs, balance=balance)
+    began, (of_features, of_model) = experiment.procedure_called(procedure), options.changes(changes)
+    given = [experiment.changes_for([key], of_model), experiment.every_variant([key], max_iter=epochs, balance=balance)]
     config = RunConfig(
-        str(data), (key,), "train", options.feature_options(features, regions, backbone),
-        experiment.parameters_of([key], *layers, given), None, Splits(split, validate, validate),
+        str(data), (key,), "train",
+        {**began.features, **of_features, **options.feature_options(features, regions, backbone)},
+        experiment.parameters_of([key], began.parameters, *layers, *given), None, Splits(split, validate, validate),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
         regions_from=options.own_regions(regions_from, regions),
         features_from=options.own_features(features_from, features),
+        procedure=procedure,
     )  # fmt: skip
     with options.resumable(out):
         experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())

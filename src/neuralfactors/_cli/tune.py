@@ -44,6 +44,8 @@ def tune(
     holdout: Holdout = None,
     search: Names = None,
     settings: options.Settings = None,
+    procedure: options.Procedure = RunConfig.procedure,
+    changes: options.Changes = None,
     regions: options.Regions = None,
     epochs: choices.Epochs = None,
     limit: choices.Limit = None,
@@ -70,8 +72,9 @@ def tune(
     if folds and (holdout or validate):
         raise ValueError("--folds validates on the training images: leave out --holdout and --validate")
     chosen = choices.Choices(
-        data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop
-    )
+        data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop, procedure,
+        changes,
+    )  # fmt: skip
     held = holdout or (0 if validate else None)
     config = chosen.config([variant_key(variant)], tuning=True, holdout=held, seed=seed)
     plan = Search(trials, None if search is None else options.listed(search), folds)
@@ -90,7 +93,9 @@ def _next_command(chosen: choices.Choices, variant: str, seed: int, folder: RunF
         words = ["train", chosen.data, "--variant", variant, *(["--mirror"] if chosen.mirror else [])]
         words += _given(seed=seed or None)
     features = chosen.features if chosen.features != "bow" else None
-    words += _given(features=features, regions=chosen.regions, split=chosen.split)
+    procedure = chosen.procedure if chosen.procedure != RunConfig.procedure else None
+    words += _given(features=features, procedure=procedure, regions=chosen.regions, split=chosen.split)
+    words += [word for each in chosen.changes or () for word in ("--set", each)]
     words += [word for name in chosen.void or () for word in ("--void", name)]
     words += [word for name in chosen.drop or () for word in ("--drop", name)]
     return shlex.join(map(str, ["neuralfactors", *words, "--settings", folder.settings.path]))

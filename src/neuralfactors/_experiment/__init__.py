@@ -11,8 +11,9 @@ with needs("an experiment", "segment"):
     from neuralfactors._experiment.data import Means, fill_cache
     from neuralfactors._experiment.models import build_model
     from neuralfactors._experiment.presets import PRESETS, Preset
+    from neuralfactors._experiment.procedures import procedure_called
     from neuralfactors._experiment.rows import evaluate_row
-    from neuralfactors._experiment.settings_files import every_variant, parameters_of, read_settings_of
+    from neuralfactors._experiment.settings_files import changes_for, every_variant, parameters_of, read_settings_of
     from neuralfactors._experiment.training import train
     from neuralfactors._experiment.tuning.search import tune
     from neuralfactors._experiment.variants import VARIANTS
@@ -23,11 +24,13 @@ __all__ = [
     "Means",
     "Preset",
     "build_model",
+    "changes_for",
     "compare",
     "evaluate_row",
     "every_variant",
     "fill_cache",
     "parameters_of",
+    "procedure_called",
     "read_settings_of",
     "resume",
     "train",

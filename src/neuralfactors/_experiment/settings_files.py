@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from neuralfactors._experiment.variants import check_parameters
+from neuralfactors._experiment.variants import VARIANTS, check_parameters
 from neuralfactors._runs.config import Parameters
 from neuralfactors._runs.documents import Document
 from neuralfactors._runs.names import ALL_VARIANTS
@@ -43,6 +43,17 @@ def parameters_of(variants: Sequence[str], *layers: Parameters) -> Parameters:
         for name, changes in layer.items():
             merged[name] = {**merged.get(name, {}), **changes}
     return {name: merged[name] for name in merged if merged[name] and name in (ALL_VARIANTS, *variants)}
+
+
+def changes_for(variants: Sequence[str], changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """`changes` for each of `variants`, by the names that it has; refused where none of them has one."""
+    found = {
+        name: {key: value for key, value in changes.items() if key in VARIANTS[name].changeable} for name in variants
+    }
+    unknown = [key for key in changes if not any(key in own for own in found.values())]
+    if unknown:
+        raise ValueError(f"{', '.join(variants)} has no parameter {unknown[0]!r}, nor do features have such an option")
+    return found
 
 
 def every_variant(variants: Iterable[str], **values: Any) -> dict[str, dict[str, Any]]:

@@ -86,6 +86,8 @@ class RunConfig:
         How many images of the evaluated split are kept in the run folder, with all predictions.
     regions_from, features_from : str, default=None
         Folders of regions and of features that users have made; see `ImageFolder`.
+    procedure : str, default="usual"
+        What features and parameters began with: "usual", or "literal", as the paper says.
     """
 
     data: str
@@ -104,6 +106,7 @@ class RunConfig:
     n_examples: int = 12
     regions_from: str | None = None
     features_from: str | None = None
+    procedure: str = "usual"
 
     def __post_init__(self) -> None:
         changed: dict[str, Any] = {

@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from neuralfactors._experiment.procedures import LITERAL, USUAL, procedure_called
 from neuralfactors._runs import RunConfig, Splits
 from neuralfactors._runs.config import Parameters
 from neuralfactors._runs.documents import decode
 from neuralfactors.datasets import ImageFolder
+from neuralfactors.vision import FeatureSettings
 
 FOLDER = Path(__file__).parent
 PRESETS = ("msrc21", "kitti", "siftflow")
@@ -42,6 +44,7 @@ class Preset:
     final: Splits  # of the comparison
     tuning: Splits  # those for choosing settings; they do without the test images
     features: Mapping[str, FeaturePreset]  # by kind, "bow" or "cnn"
+    literal: Parameters  # rates and regularisation of the literal procedure
 
     @classmethod
     def read(cls, name: str) -> Preset:
@@ -52,18 +55,31 @@ class Preset:
         preset: Preset = decode(cls, {"name": name, **body}, name)
         return preset
 
-    def config(self, data: str, features: str, rows: Sequence[str], *, tuning: bool = False) -> RunConfig:
+    def config(
+        self, data: str, features: str, rows: Sequence[str], *, tuning: bool = False, procedure: str = USUAL
+    ) -> RunConfig:
         """The run of `rows` on the folder `data`, refused where its classes are not those of this set."""
         if features not in self.features:
             known = ", ".join(self.features)
             raise ValueError(f"features of the preset {self.name} must be one of {known}, got {features!r}")
         self.check(data)
-        chosen = self.features[features]
+        chosen = self._literally(features) if procedure == LITERAL else self.features[features]
         return RunConfig(
             data, tuple(rows), "compare", chosen.options, chosen.parameters,
             splits=self.tuning if tuning else self.final, limits=chosen.limits, mirror=chosen.mirror, drop=self.drop,
-            preset=self.name,
+            preset=self.name, procedure=procedure,
         )  # fmt: skip
+
+    def _literally(self, features: str) -> FeaturePreset:
+        """What the preset has of the literal procedure: the same words and regions, but no more than the paper says."""
+        usual, literal = self.features[features], procedure_called(LITERAL)
+        if FeatureSettings(**usual.options).uses_cnn:
+            raise ValueError("the literal procedure is for bag-of-words features: use --features bow")
+        parameters = {
+            name: {**literal.parameters.get(name, {}), **self.literal.get(name, {})}
+            for name in {**literal.parameters, **self.literal}
+        }
+        return FeaturePreset({**usual.options, **literal.features}, parameters, usual.limits, mirror=False)
 
     def check(self, data: str) -> None:
         """Refuse the folder `data` unless it has the classes of this set."""

@@ -1,0 +1,46 @@
+"""How variants are trained, by one word: the usual way, or literally as the paper says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from neuralfactors._runs.config import Parameters
+from neuralfactors._runs.names import ALL_VARIANTS
+
+USUAL, LITERAL = "usual", "literal"
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """Features and parameters that a run has before its preset, its settings files and its options change them."""
+
+    features: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Parameters = field(default_factory=dict)
+
+
+# Subgradient descent of Algorithms 1 and 2 on all images at once. What the paper leaves open is ours: docs/literal.md.
+_DESCENT: dict[str, Any] = {
+    "batch_size": None, "max_iter": 600, "trainer__optimizer": "sgd", "trainer__momentum": 0.9,
+    "trainer__schedule": "inverse", "trainer__t0": 10.0, "trainer__keep": "objective", "trainer__pretrain": 0,
+}  # fmt: skip
+_ALL: dict[str, Any] = {
+    **_DESCENT, **{f"first__{name}": value for name, value in _DESCENT.items()},
+    "void": "drop", "decoder__method": "alpha-expansion", "balance": 1.0, "cost": "region", "region_label": "majority",
+    "C": 1.0, "interaction_C": None, "trainer__learning_rate": 0.1, "trainer__interaction_learning_rate": None,
+    "first__C": 1.0, "first__trainer__learning_rate": 0.1,
+}  # fmt: skip
+PROCEDURES = {
+    USUAL: Procedure(),
+    LITERAL: Procedure(
+        {"softness": 0.0, "root": False, "standardise": False}, {ALL_VARIANTS: _ALL, "CP": {"max_iter": 200}}
+    ),
+}
+
+
+def procedure_called(name: str) -> Procedure:
+    """The procedure of that name."""
+    if name not in PROCEDURES:
+        raise ValueError(f"procedure must be one of {', '.join(PROCEDURES)}, got {name!r}")
+    return PROCEDURES[name]
