@@ -1,6 +1,7 @@
 """All commands in one application."""
 
 from neuralfactors._cli import (  # noqa: F401 - each joins the application
+    claims,
     compare,
     convert,
     demo,

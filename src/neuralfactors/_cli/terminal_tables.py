@@ -10,6 +10,7 @@ from typing import Any
 
 from neuralfactors._cli.terminal import echo
 from neuralfactors._runs import NAMES, Metrics, Row, RowFolder, RunFolder
+from neuralfactors._runs.claims import Interval, claims_document
 from neuralfactors._runs.documents import encode
 
 SHOWN_TRIALS = 8
@@ -127,6 +128,25 @@ def show_comparison(run: Path, *, as_json: bool = False) -> None:
         echo(f"Accuracies are for {counted(figures.n_images or 0, 'image')} of the split {figures.split}.")
     for problem in figures.problems:
         echo(problem, err=True)
+
+
+def show_claims(folder: Path, *, as_json: bool = False) -> None:
+    """Print what an experiment says of every claim: the differences of its sides in points, and their intervals."""
+    report = claims_document(folder).read()
+    assert report is not None
+    if as_json:
+        show_json(encode(report))
+        return
+    lines = []
+    for claim in report.claims:
+        found = [_points(claim.difference[key]) for key in ("pixel", "class_mean")]
+        lines.append([claim.claim, claim.regression, *found, claim.verdict])
+    show_table(("claim", "regression", "pixel", "class mean", "verdict"), lines)
+    echo(f"Differences in points on {counted(report.n_images, 'image')}, {counted(len(report.seeds), 'seed')}.")
+
+
+def _points(found: Interval) -> str:
+    return f"{100 * found.value:+.1f} ({100 * found.low:+.1f} to {100 * found.high:+.1f})"
 
 
 def _whole(value: float | None) -> int | None:

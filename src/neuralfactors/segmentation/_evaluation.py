@@ -45,6 +45,14 @@ class Evaluation:
         return len(self.labels)
 
 
+def image_confusions(segmenter: Segmenter, graphs: LabelledGraphs) -> dict[str, NDArray[np.float64]]:
+    """Pixels (N, L, L) of every image by true and predicted class, by parts of the model."""
+    n_labels, counts = segmenter.describer_.n_labels, []
+    for truth, found in zip(graphs.truth, each_on_all_cores(segmenter.explain_graph, graphs.X), strict=True):
+        counts.append([truth.confusion(found.by_part[part], n_labels) for part in PARTS])
+    return dict(zip(PARTS, np.stack(counts, axis=1), strict=True))
+
+
 def evaluate(segmenter: Segmenter, graphs: LabelledGraphs) -> Evaluation:
     """Scores over all labelled pixels of described images.
 

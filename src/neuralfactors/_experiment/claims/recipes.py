@@ -1,0 +1,97 @@
+"""The sides of the paper's claims: models that share all settings but the one thing that a claim is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from neuralfactors._experiment.variants import N_LABELS
+
+Units = tuple[int | str, ...]
+Regression = Literal["full", "weak"]
+REGRESSIONS: tuple[Regression, ...] = ("full", "weak")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How one side is made.
+
+    Parameters
+    ----------
+    name : str
+        What pages call it.
+    interaction : tuple of int
+        Hidden units of the interaction factor; `()` is linear.
+    unary : tuple of int or None, default=None
+        Hidden units of the unary factor, which is trained with the interactions. None: a linear factor of the outputs
+        of a regression that was trained before.
+    start : str or None, default=None
+        The recipe whose solution this one trains further, for as many epochs again.
+    frozen : bool, default=False
+        Whether that regression stays as it is.
+    """
+
+    name: str
+    interaction: Units
+    unary: Units | None = None
+    start: str | None = None
+    frozen: bool = False
+
+
+LINEAR: Units = ()
+NEURAL: Units = (512,)
+RECIPES = {
+    "bif-lin": Recipe("bifurcated, linear interactions", LINEAR, frozen=True),
+    "bif-nrl": Recipe("bifurcated, neural interactions", NEURAL, frozen=True),
+    "bif-lin-on": Recipe("the same, trained on as it is", LINEAR, start="bif-lin", frozen=True),
+    "int-lin-on": Recipe("the same, trained on as one network", LINEAR, start="bif-lin"),
+    "bif-nrl-on": Recipe("the same, trained on as it is", NEURAL, start="bif-nrl", frozen=True),
+    "int-nrl-on": Recipe("the same, trained on as one network", NEURAL, start="bif-nrl"),
+    "int-lin": Recipe("integrated, linear interactions", LINEAR, (256,)),
+    "int-nrl": Recipe("integrated, neural interactions", NEURAL, (256,)),
+    "int-lin-dagger": Recipe("integrated, one hidden unit a class, linear interactions", LINEAR, (N_LABELS,)),
+    "3-layer": Recipe("integrated, three hidden layers", NEURAL * 3, (256,) * 3),
+}
+
+
+@dataclass(frozen=True)
+class Claim:
+    """That one side is better than the other; `regressions` are those under which it is tested."""
+
+    text: str
+    better: str  # a recipe
+    worse: str
+    regressions: tuple[Regression, ...] = REGRESSIONS
+
+
+CLAIMS = {
+    "integrated-neural": Claim("Integrated training beats bifurcated, neural interactions", "int-nrl-on", "bif-nrl-on"),
+    "integrated-linear": Claim("Integrated training beats bifurcated, linear interactions", "int-lin-on", "bif-lin-on"),
+    "neural-integrated": Claim("Neural interactions beat linear ones in integrated training", "int-nrl", "int-lin"),
+    "neural-bifurcated": Claim("Neural interactions beat linear ones in bifurcated training", "bif-nrl", "bif-lin"),
+    "depth": Claim("Three hidden layers beat one", "3-layer", "int-nrl"),
+    "dagger": Claim("int†+lin beats SGD", "int-lin-dagger", "bif-lin"),
+}
+SYNERGY = (
+    "integrated-neural",
+    "integrated-linear",
+)  # claims whose sides are also compared by what their parts do alone
+
+
+def needed(claims: list[str]) -> list[str]:
+    """The recipes of `claims`, each after the one that it starts from."""
+    found: dict[str, None] = {}
+    for claim in claims:
+        for key in (CLAIMS[claim].worse, CLAIMS[claim].better):
+            start = RECIPES[key].start
+            found |= {start: None} if start else {}
+            found[key] = None
+    return list(found)
+
+
+def check_claims(names: list[str]) -> list[str]:
+    """`names`, refused where there is no such claim."""
+    for name in names:
+        if name not in CLAIMS:
+            raise ValueError(f"claims must be some of {', '.join(CLAIMS)}, got {name!r}")
+    return names
