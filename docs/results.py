@@ -10,9 +10,11 @@ import json
 from pathlib import Path
 
 from neuralfactors._experiment import Preset
+from neuralfactors._experiment.procedures import LITERAL
 from neuralfactors._experiment.variants import check_parameters
 from neuralfactors._report import compare_with_paper, read_results
 from neuralfactors._report.charts.svg import percent, plus_minus, short, signed
+from neuralfactors._report.effective import shown, trained_by
 from neuralfactors._report.findings import PAIRS, gains, paper_gain, points, title, verdict
 from neuralfactors._report.page import SETS
 from neuralfactors._report.published import PAPER, published
@@ -20,7 +22,11 @@ from neuralfactors._report.tables import MEASURES
 from neuralfactors._runs import NAMES
 
 DOCS = Path(__file__).parent
-FEATURES = {"bow": "bag-of-words features", "cnn": "CNN features"}
+FEATURES = {
+    "bow": "bag-of-words features",
+    LITERAL: "bag-of-words features, the literal procedure",
+    "cnn": "CNN features",
+}
 KEYS = {name.printed: name.key for name in NAMES.values()}
 CELLS = ("pixel", "class_mean", "mean_iou")
 HIGHLIGHTS = ("int+nrl", "3-layer", "neural factors")
@@ -59,7 +65,7 @@ def add_run(results, run):
         raise SystemExit(f"{run} was made without a preset, so it has no place in the results")
     for problem in figures.problems:
         print(f"{run}: {problem}")
-    features = "cnn" if settings.uses_cnn else "bow"
+    features = LITERAL if settings.procedure == LITERAL else "cnn" if settings.uses_cnn else "bow"
     rows = results.setdefault(settings.preset, {}).setdefault(features, {})
     for row in figures.rows:
         name = NAMES[row.variant].printed
@@ -79,7 +85,8 @@ def row_entry(row, run):
     entry["per_class"] = [in_percent(share) for share in row.per_class]
     entry["ablation"] = {part: _flat(cells) for part, cells in row.ablation.items()}
     entry["seeds"] = list(row.seeds)
-    for key in ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds", "settings"):
+    measured = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds", "duality_gap")
+    for key in (*measured, "settings", "effective", "targets"):
         entry[key] = getattr(row, key)
     common = {"classes": [info.name for info in run.classes], "options": dict(run.settings.features)}
     return {**entry, **common, "mirror": run.settings.mirror, "n_train_available": run.n_train}
@@ -103,7 +110,8 @@ def share(percentage):
 def rounded(value):
     """`value` with all numbers in it to four decimals, but for what a run was asked."""
     if isinstance(value, dict):
-        return {key: each if key in ("settings", "options") else rounded(each) for key, each in value.items()}
+        asked = ("settings", "options", "effective", "targets")
+        return {key: each if key in asked else rounded(each) for key, each in value.items()}
     if isinstance(value, list):
         return [rounded(each) for each in value]
     return round(value, 4) if isinstance(value, float) else value
@@ -128,9 +136,11 @@ def page(results, remarks):
     for name, kinds in results.items():
         for kind, rows in kinds.items():
             paper = published(name, kind)
+            literal = kinds.get(LITERAL, {}) if kind == "bow" else {}
             parts += [
                 f"## {SETS[name]}, {FEATURES[kind]}",
                 rows_table(rows, paper),
+                *beside_literal(rows, literal, paper),
                 commands(name, kind, rows),
                 *literature(paper),
                 *findings(rows, paper),
@@ -176,15 +186,36 @@ def summary(results):
 def rows_table(rows, paper):
     """Every row beside the paper's."""
     heads = ["row", "pixel %", "paper", "difference", "class %", "paper", "difference"]
-    heads += ["seeds", "training images", "epochs to best", "s/epoch"]
+    heads += ["seeds", "training images", "trained by", "epochs to best", "s/epoch"]
     lines = []
     for name, row in rows.items():
         images = f"{row['n_train']:.0f} of {row['n_train_available']:.0f}" if limited(row) else short(row["n_train"])
         theirs = paper.seconds_per_epoch.get(KEYS[name])
         seconds = short(row["seconds_per_epoch"]) + (f" (paper {short(theirs)})" if theirs else "")
-        cells = [str(len(row["seeds"])), images, short(row["best_epoch"]), seconds]
+        cells = [str(len(row["seeds"])), images, how_trained(row), short(row["best_epoch"]), seconds]
         lines.append([name, *beside(row, paper, name), *cells])
     return table(heads, lines)
+
+
+def how_trained(row):
+    """The optimiser of a row; of one that knows its duality gap, how far it got."""
+    gap = row.get("duality_gap")
+    return trained_by(row["effective"]) + ("" if gap is None else f", duality gap {percent(gap)} %")
+
+
+def beside_literal(rows, literal, paper):
+    """The paper's figures, those of its procedure taken literally, and ours; nothing where that was not run."""
+    if not literal:
+        return []
+    lines = []
+    for name in rows:
+        figures = paper.rows.get(KEYS[name])
+        told = [[share(row[key]) for key in MEASURES] for row in (literal.get(name), rows[name]) if row]
+        theirs = [] if figures is None else [[getattr(figures, key) for key in MEASURES]]
+        cells = [" / ".join(map(percent, each)) for each in (*theirs, *told)]
+        lines.append([name, *cells] if len(cells) == 3 else [name, cells[0] if theirs else "–", "–", cells[-1]])
+    heads = ["row, pixel / class mean %", "paper", "its procedure, literally", "ours"]
+    return ["The paper's procedure, taken literally, is described in [literal.md](literal.md).", table(heads, lines)]
 
 
 def limited(row):
@@ -198,15 +229,22 @@ def commands(name, kind, rows):
     for row, figures in rows.items():
         limit = f" --limit {figures['n_train']:.0f}" if limited(figures) else ""
         groups.setdefault((len(figures["seeds"]), limit), []).append(row)
-    start = f"neuralfactors compare DATA --preset {name} --features {kind}"
+    words = f"bow --procedure {LITERAL}" if kind == LITERAL else kind
+    start = f"neuralfactors compare DATA --preset {name} --features {words}"
     lines = [
         f"$ {start} --variants '{','.join(names)}' --seeds {seeds}{limit} --out RUN"
         for (seeds, limit), names in groups.items()
     ]
-    preset = Preset.read(name).features[kind]
+    preset = preset_of(name, kind)
     others = [row for row, figures in rows.items() if not is_preset(preset, KEYS[row], figures)]
     note = f"\nRows whose settings or features differ from today's preset: {', '.join(others)}." if others else ""
     return "```console\n" + "\n".join(lines) + "\n```" + note
+
+
+def preset_of(name, kind):
+    """Features and settings of a set as the preset has them today."""
+    preset = Preset.read(name)
+    return preset.literally("bow") if kind == LITERAL else preset.features[kind]
 
 
 def is_preset(preset, folder, figures):
@@ -280,12 +318,16 @@ def class_table(rows, paper):
 
 
 def settings_table(rows):
-    """The presets' changes to the defaults, row by row, and which rows also learned from mirror images."""
-    lines = [[name, f"`{json.dumps(row['settings'], ensure_ascii=False)}`"] for name, row in rows.items()]
+    """What the rows were made with, setting by setting, and which rows also learned from mirror images."""
+    cells = {name: shown(row["effective"], row["targets"]) for name, row in rows.items()}
+    names = dict.fromkeys(setting for found in cells.values() for setting in found)
+    lines = [[setting, *(found.get(setting, "–") for found in cells.values())] for setting in names]
     mirrored = [name for name, row in rows.items() if row["mirror"]]
     who = "All rows" if len(mirrored) == len(rows) else ", ".join(mirrored)
-    note = f"{who} also learned from mirror images.\n\n" if mirrored else ""
-    return note + table(["row", "changes to the defaults"], lines, "---")
+    note = f"{who} also learned from mirror images. " if mirrored else ""
+    options = ", ".join(f"{key} {value}" for key, value in next(iter(rows.values()))["options"].items())
+    note += f"Features: {options}. Pairs are those of the unary and of the interaction factor."
+    return note + "\n\n" + table(["setting", *rows], lines, "---")
 
 
 if __name__ == "__main__":

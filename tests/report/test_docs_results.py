@@ -1,14 +1,14 @@
 """docs/results.py: the page and the data of results, one set at a time."""
 
 import importlib.util
-import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from neuralfactors._experiment import Preset
-from neuralfactors._runs import variant_key
+from neuralfactors._runs import Epoch, variant_key
+from neuralfactors._runs.documents import Lines
 
 from .conftest import ROWS, change_json, read_json
 
@@ -92,11 +92,38 @@ def test_limited_rows_and_other_settings_are_stated(make_comparison, write_resul
     run = make_comparison(KITTI, preset="kitti", rows=("SGD", "unary"), shifts=(0.0,))
     change_settings(run, features={"n_regions": 9}, parameters={"SGD": {"C": 0.000123}})
     change_json(run / "seed-0/rows/SGD/row.json", n_train=4)
-    _, page = write_results(run)
+    results, page = write_results(run)
     assert "| 1 | 4 of 6 |" in line(page, "SGD")
     assert "--variants 'SGD' --seeds 1 --limit 4" in page
     assert "Rows whose settings or features differ from today's preset: unary, SGD." in page
-    assert json.dumps({"C": 0.000123}) in page
+    assert results["kitti"]["bow"]["SGD"]["settings"] == {"C": 0.000123}
+
+
+def test_the_literal_procedure_is_a_section_and_a_column(make_comparison, write_results):
+    write_results(make_comparison(KITTI, preset="kitti", rows=("SGD", "unary")))
+    other = make_comparison(KITTI, preset="kitti", rows=("SGD",), procedure="literal", folder="literal")
+    results, page = write_results(other)
+    assert list(results["kitti"]) == ["bow", "literal"]
+    assert "## KITTI, bag-of-words features, the literal procedure" in page
+    assert "--features bow --procedure literal --variants 'SGD'" in page
+    ours, literal = (results["kitti"][kind]["SGD"] for kind in ("bow", "literal"))
+    cells = [f"{row['pixel']:.1f} / {row['class_mean']:.1f}" for row in (literal, ours)]
+    assert f"| SGD | 65.5 / 50.6 | {' | '.join(cells)} |" in page
+    assert "| unary | 53.8 / 42.8 | – |" in page
+
+
+def test_settings_are_those_that_were_used(make_comparison, write_results):
+    run = make_comparison(KITTI, preset="kitti", rows=("CP",), shifts=(0.0,))
+    row = read_json(run / "seed-0/rows/CP/row.json")
+    settings = {"model": {"class": "CuttingPlaneSVM", "C": 0.4, "tol": 0.001}}
+    change_json(run / "seed-0/rows/CP/row.json", settings=settings, cost="pixel")
+    history = run / "seed-0/rows/CP/history.jsonl"
+    Lines(Epoch, history).write([Epoch(1, objective=8.0, more={"duality_gap": 2.0})])
+    results, page = write_results(run)
+    assert row["settings"] != results["kitti"]["bow"]["CP"]["effective"] == settings
+    assert "| cutting planes, duality gap 25.0 % |" in line(page, "CP")
+    assert "| C (λ) | 0.4 |" in page
+    assert "| cost | pixel |" in page
 
 
 def test_rows_made_with_the_preset_are_known_by_it(make_comparison, write_results):

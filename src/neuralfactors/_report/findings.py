@@ -18,6 +18,8 @@ PAIRS = (
     ("Integrated training beats bifurcated, with linear interactions", "int+lin", "CP"),
     ("Neural interactions beat linear ones in integrated training", "int+nrl", "int+lin"),
     ("Neural interactions beat linear ones in bifurcated training", "bif+nrl", "SGD"),
+    ("Integrated training beats bifurcated with as many hidden units as classes", "int+lin-dagger", "SGD"),
+    ("Three hidden layers beat one", "3-layer", "int+nrl"),
 )
 WITH_SYNERGY = ("int+nrl", "bif+nrl")
 BySeed = Mapping[Any, float]  # a figure with each seed

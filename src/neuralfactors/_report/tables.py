@@ -8,7 +8,7 @@ from typing import Any
 
 from neuralfactors._report.published import Figures, Published, published
 from neuralfactors._report.results import ACCURACIES, RowResults, RunResults, deviation, mean
-from neuralfactors._runs import NAMES, STATE_OF_THE_ART, Accuracy, Metrics, Run
+from neuralfactors._runs import NAMES, STATE_OF_THE_ART, Accuracy, Metrics, Row, Run
 
 MEASURES = ("pixel", "class_mean")
 PARTS = ("unary", "interaction", "joint")
@@ -55,6 +55,9 @@ class Line:
     per_class: tuple[float | None, ...]
     ablation: Mapping[str, Mapping[str, Cell]]  # unary, interaction, joint -> pixel, class_mean; may be empty
     settings: Mapping[str, Any]  # changes of the estimators' parameters
+    effective: Mapping[str, Mapping[str, Any]]  # all parameters, by estimator
+    targets: Mapping[str, Any]  # what was learned from labels
+    duality_gap: float | None  # of learners that know it, as a share of the objective
     n_train: float | None
     epochs: float | None
     best_epoch: float | None
@@ -93,6 +96,7 @@ def _line(results: RunResults, key: str, figures: Figures | None) -> Line:
     numbers = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds")
     cells = (_cell(results.by_seed(key, name), getattr(figures, name, None)) for name in ACCURACIES)
     pixel, class_mean, mean_iou = cells
+    made = results.row(key)
     return Line(
         variant=key,
         seeds=tuple(sorted(results.by_seed(key, "pixel"))),
@@ -102,8 +106,22 @@ def _line(results: RunResults, key: str, figures: Figures | None) -> Line:
         per_class=tuple(mean(value for value in column if value is not None) for column in columns),
         ablation=_ablation(metrics),
         settings=results.run.settings.parameters_of(key),
+        effective=made.row.settings if made else {},
+        targets=_targets(made.row) if made else {},
+        duality_gap=mean(gap for row in results.repeats(key).values() if (gap := _gap_share(row)) is not None),
         **{number: mean(results.by_seed(key, number).values()) for number in numbers},
     )
+
+
+def _targets(row: Row) -> dict[str, Any]:
+    return {name: getattr(row, name) for name in ("balance", "cost", "region_label")}
+
+
+def _gap_share(row: RowResults) -> float | None:
+    """How far the objective of a row may be from the least, as a share of it."""
+    last = row.history[-1] if row.history else None
+    gap = last.more.get("duality_gap") if last else None
+    return gap / last.objective if last and last.objective and gap is not None else None
 
 
 def _cell(by_seed: Mapping[int, float], paper: float | None = None) -> Cell:

@@ -63,14 +63,14 @@ class Preset:
             known = ", ".join(self.features)
             raise ValueError(f"features of the preset {self.name} must be one of {known}, got {features!r}")
         self.check(data)
-        chosen = self._literally(features) if procedure == LITERAL else self.features[features]
+        chosen = self.literally(features) if procedure == LITERAL else self.features[features]
         return RunConfig(
             data, tuple(rows), "compare", chosen.options, chosen.parameters,
             splits=self.tuning if tuning else self.final, limits=chosen.limits, mirror=chosen.mirror, drop=self.drop,
             preset=self.name, procedure=procedure,
         )  # fmt: skip
 
-    def _literally(self, features: str) -> FeaturePreset:
+    def literally(self, features: str) -> FeaturePreset:
         """What the preset has of the literal procedure: the same words and regions, but no more than the paper says."""
         usual, literal = self.features[features], procedure_called(LITERAL)
         if FeatureSettings(**usual.options).uses_cnn:
