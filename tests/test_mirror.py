@@ -38,6 +38,7 @@ TOPICS = {
     # from pictures to label maps and pages
     "cli/test_extras.py", "cli/test_many_classes.py", "cli/test_startup.py", "experiment/test_presets.py",
     "report/test_browser.py", "segmentation/test_fine.py", "segmentation/test_real_images.py",
+    "segmentation/test_any_pictures.py",
     "segmentation/test_own_features.py", "segmentation/test_own_regions.py", "segmentation/test_small_sets.py",
     "vision/test_real_images.py",
 }  # fmt: skip

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from commands import refused
+from commands import FAST, refused
 from PIL import Image
 
-from neuralfactors.datasets import ImageFolder, read_image
+from neuralfactors.datasets import ImageFolder, read_image, write_cells
 from neuralfactors.segmentation import Segmenter
 
 
@@ -103,3 +103,24 @@ def test_unknown_variant_and_unfinished_run(call, trained, scenes, tmp_path):
     refused(call("predict", trained, scenes / "images", "--out", tmp_path, "--variant", "CP"), "'CP'", "int+nrl")
     (tmp_path / "run.json").write_text((trained / "run.json").read_text())
     refused(call("predict", tmp_path, scenes / "images", "--out", tmp_path), "no finished model", "resume")
+
+
+def test_pages_and_channels(call, cache, tmp_path):
+    tifffile = pytest.importorskip("tifffile")
+    data = write_cells(tmp_path / "cells", 5, shape=(48, 48))
+    for path in sorted((data / "images").iterdir()):
+        values = np.asarray(Image.open(path).convert("L")).astype(np.uint16) * 100
+        path.unlink()
+        tifffile.imwrite(path.with_suffix(".tif"), np.stack([values, values // 2]), photometric="minisblack")
+    options = ("--cache", cache, *FAST, "--quiet")
+    refused(call("train", data, "--out", tmp_path / "run", *options), "cells_0", "has 2 pages")
+    refused(call("train", data, "--out", tmp_path / "run", "--pages", "slices", *options), "pages must be channels or")
+    result = call("train", data, "--out", tmp_path / "run", "--pages", "channels", *options)
+    assert result.code == 0, result.err
+    assert call("evaluate", tmp_path / "run", data, "--split", "val", "--cache", cache).code == 0
+    picture, maps = data / "images/cells_0000.tif", tmp_path / "maps"
+    assert call("predict", tmp_path / "run", picture, "--out", maps).code == 0
+    assert Image.open(maps / "cells_0000.overlay.jpg").size == (48, 48)
+    told = refused(call("predict", tmp_path / "run", picture, "--out", maps, "--pages", "pictures"))
+    assert "trained on 2 channels of 16 bits, but the image has 1 channel of 16 bits" in told
+    assert call("report", tmp_path / "run").code == 0

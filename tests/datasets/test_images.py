@@ -51,32 +51,48 @@ def test_a_png_without_data_is_refused(tmp_path):
         read_image(path)
 
 
-def test_sixteen_bits(tmp_path):
-    deep = np.array([[0, 257, 65535], [128, 129, 32768]], dtype=np.uint16)
-    Image.fromarray(deep).save(tmp_path / "a.png")
-    assert read_image(tmp_path / "a.png")[..., 1].tolist() == [[0, 1, 255], [0, 1, 128]]
+@pytest.mark.parametrize(("name", "dtype"), [("a.png", np.uint16), ("a.tif", np.uint16), ("a.tif", np.float32)])
+def test_deep_pictures_keep_their_values(tmp_path, name, dtype):
+    deep = np.array([[0, 257, 65535], [128, 129, 32768]], dtype=dtype)
+    Image.fromarray(deep).save(tmp_path / name)
+    found = read_image(tmp_path / name)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found[..., 0], deep)
 
 
-@pytest.mark.parametrize("brightest", [4095, 65535])
-@pytest.mark.parametrize("dtype", [np.uint16, np.int32])
-def test_files_of_sixteen_bits_may_hold_twelve(tmp_path, brightest, dtype):
-    deep = np.array([[0, round(brightest * 0.2), brightest]], dtype=dtype)
-    Image.fromarray(deep).save(tmp_path / "a.tif")
-    assert read_image(tmp_path / "a.tif")[0, :, 0].tolist() == [0, 51, 255]
+@pytest.mark.parametrize("shape", [(5, 6), (5, 6, 1), (5, 6, 7)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.float64])
+def test_arrays_are_pictures(tmp_path, shape, dtype):
+    values = np.arange(np.prod(shape)).reshape(shape).astype(dtype)
+    np.save(tmp_path / "a.npy", values)
+    found = read_image(tmp_path / "a.npy")
+    assert image_shape(tmp_path / "a.npy") == (5, 6)
+    np.testing.assert_array_equal(found[..., :1], values.reshape(5, 6, -1)[..., :1])
+    assert found.shape[2] == (3 if dtype == np.uint8 and shape[2:] != (7,) else values.reshape(5, 6, -1).shape[2])
 
 
-def test_floats_by_their_range(tmp_path):
-    Image.fromarray(np.array([[-1.0, 0.0, 3.0]], dtype=np.float32)).save(tmp_path / "a.tiff")
-    assert read_image(tmp_path / "a.tiff")[0, :, 0].tolist() == [0, 64, 255]
+def test_arrays_that_are_no_pictures_are_refused(tmp_path):
+    np.save(tmp_path / "a.npy", np.zeros(3))
+    for function in (read_image, image_shape):
+        with pytest.raises(ValueError, match=r"a\.npy must be a picture of shape \(H, W\) or \(H, W, C\), got \(3,\)"):
+            function(tmp_path / "a.npy")
 
 
-def test_values_that_are_not_finite_are_black_and_leave_the_others(tmp_path):
-    values = np.array([[-1.0, np.nan, 0.0, np.inf, 3.0, -np.inf]], dtype=np.float32)
-    Image.fromarray(values).save(tmp_path / "a.tiff")
-    assert read_image(tmp_path / "a.tiff")[0, :, 0].tolist() == [0, 0, 64, 0, 255, 0]
-    Image.fromarray(np.full((2, 3), np.nan, dtype=np.float32)).save(tmp_path / "b.tiff")
-    with pytest.raises(ValueError, match=r"b\.tiff has no pixel with a finite value"):
-        read_image(tmp_path / "b.tiff")
+def test_values_that_are_not_finite_are_refused(tmp_path):
+    Image.fromarray(np.array([[-1.0, np.nan]], dtype=np.float32)).save(tmp_path / "a.tiff")
+    with pytest.raises(ValueError, match=r"a\.tiff contains numbers that are not finite"):
+        read_image(tmp_path / "a.tiff")
+
+
+def test_label_maps_may_be_arrays_and_pages(tmp_path):
+    np.save(tmp_path / "a.npy", INDICES)
+    pages = [Image.fromarray(np.roll(INDICES, n)) for n in range(3)]
+    pages[0].save(tmp_path / "a.tif", save_all=True, append_images=pages[1:])
+    np.testing.assert_array_equal(read_labels(tmp_path / "a.npy", CLASSES), read_labels(tmp_path / "a.tif", CLASSES))
+    second = read_labels(tmp_path / "a.tif", CLASSES, page=1)
+    np.testing.assert_array_equal(second, np.roll(read_labels(tmp_path / "a.npy", CLASSES), 1))
+    with pytest.raises(ValueError, match=r"a\.tif could not be read as an image"):
+        read_labels(tmp_path / "a.tif", CLASSES, page=3)
 
 
 def test_transparency_is_laid_on_white(tmp_path):

@@ -92,7 +92,7 @@ def test_labels_that_are_refused(labels, message):
             r"item 0 of the dataset must be a pair \(image, labels\) or a sample, got 3 items",
         ),
         ((IMAGE, HALVES), None, "item 0 of the dataset must be a pair .* got ndarray"),
-        ([(IMAGE / 255, HALVES)], None, "image 0: image must be uint8 of shape"),
+        ([(IMAGE.astype(int), HALVES)], None, "image 0: image must be uint8 of shape"),
         ([(IMAGE, np.uint8(255) * HALVES)], ("a", "b"), "classes names 2 labels, but .* 255 in image 0; void is −1"),
         ([(IMAGE, HALVES)], ("void", "a"), "classes must not name 'void': void pixels are −1, not a label"),
     ],

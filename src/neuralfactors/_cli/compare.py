@@ -32,6 +32,7 @@ def compare(
     regions: options.Regions = None,
     regions_from: options.RegionsFrom = None,
     features_from: options.FeaturesFrom = None,
+    pages: options.Pages = None,
     epochs: choices.Epochs = None,
     limit: choices.Limit = None,
     mirror: options.Mirror = None,
@@ -62,6 +63,7 @@ def compare(
         chosen.config(_keys(variants, features), test=test),
         regions_from=options.own_regions(regions_from, regions),
         features_from=options.own_features(features_from, features),
+        pages=options.page_use(pages),
     )
     numbers = range(seeds or (chosen.known.seeds if chosen.known else 1))
     with options.resumable(out):

@@ -10,12 +10,13 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
 
 import typer
 
 from neuralfactors._cli.terminal import Interrupted, progress
 from neuralfactors._runs import RunFolder, typed
+from neuralfactors._runs.config import PageUse
 
 if TYPE_CHECKING:
     from neuralfactors._experiment import Means
@@ -72,6 +73,12 @@ FeaturesFrom = Annotated[
         metavar="DIR",
         help="Folder of features of your own, NAME.npy: (H, W, D), or one row for each region of your own.",
         show_default="none",
+    ),
+]
+Pages = Annotated[
+    str | None,
+    typer.Option(
+        metavar="USE", help="What pages of a TIFF are: channels of one picture, or pictures.", show_default="refused"
     ),
 ]
 Backbone = Annotated[
@@ -191,6 +198,13 @@ def own_features(features_from: Path | None, features: str) -> str | None:
     if features == "own" and features_from is None:
         raise ValueError("features is 'own': say where they are by features-from")
     return as_text(features_from)
+
+
+def page_use(pages: str | None) -> PageUse | None:
+    """What the pages of a TIFF are, if anything was said."""
+    if pages is not None and pages not in get_args(PageUse):
+        raise ValueError(f"pages must be {' or '.join(get_args(PageUse))}, got {pages!r}")
+    return cast(PageUse | None, pages)
 
 
 def feature_options(features: str, regions: str | None, backbone: str | None) -> dict[str, Any]:

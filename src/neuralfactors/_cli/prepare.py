@@ -20,6 +20,7 @@ def prepare(
     regions: options.Regions = None,
     regions_from: options.RegionsFrom = None,
     features_from: options.FeaturesFrom = None,
+    pages: options.Pages = None,
     backbone: options.Backbone = None,
     split: Annotated[str, typer.Option(help="Split to learn the words from.")] = Splits.train,
     mirror: options.Mirror = None,
@@ -38,7 +39,7 @@ def prepare(
         str(data), features=options.feature_options(features, regions, backbone), splits=Splits(split),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
         regions_from=options.own_regions(regions_from, regions),
-        features_from=options.own_features(features_from, features),
+        features_from=options.own_features(features_from, features), pages=options.page_use(pages),
     )  # fmt: skip
     count, folder = fill_cache(config, options.means(cache, jobs, dask)), options.cache_folder(cache)
     if as_json:

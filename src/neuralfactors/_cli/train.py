@@ -18,6 +18,7 @@ def train(
     regions: options.Regions = None,
     regions_from: options.RegionsFrom = None,
     features_from: options.FeaturesFrom = None,
+    pages: options.Pages = None,
     backbone: options.Backbone = None,
     epochs: options.Epochs = None,
     balance: options.Balance = None,
@@ -47,7 +48,7 @@ def train(
         experiment.parameters_of([key], began.parameters, *layers, *given), None, Splits(split, validate, validate),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
         regions_from=options.own_regions(regions_from, regions),
-        features_from=options.own_features(features_from, features),
+        features_from=options.own_features(features_from, features), pages=options.page_use(pages),
         procedure=procedure,
     )  # fmt: skip
     with options.resumable(out):

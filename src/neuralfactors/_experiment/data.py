@@ -72,7 +72,7 @@ def open_folder(config: RunConfig) -> ImageFolder:
     seed = config.seed if splits.seed is None else splits.seed
     data = ImageFolder(
         config.data, void=config.void, drop=config.drop, random_state=seed,
-        regions=config.regions_from, features=config.features_from,
+        regions=config.regions_from, features=config.features_from, pages=config.pages,
     )  # fmt: skip
     if splits.holdout:
         names = [sample.name for sample in data[splits.train]]

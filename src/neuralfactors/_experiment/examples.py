@@ -12,6 +12,7 @@ from neuralfactors._runs import RowFolder, RunFolder
 from neuralfactors._runs.records import Examples
 from neuralfactors.datasets import write_image, write_label_map
 from neuralfactors.segmentation import Evaluation, LabelledGraphs
+from neuralfactors.vision._channels import rgb_of
 
 MAX_SIDE = 400
 VOID_INDICES = (255, 65535)  # of pixels without label, in 8 and 16 bits; the others have the number of their class
@@ -23,7 +24,7 @@ def write_examples(folder: RunFolder, graphs: LabelledGraphs, palette: NDArray[n
     for sample in samples:
         path = folder.example_image(sample.name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_image(path, np.asarray(_small(sample.read_image(), Image.Resampling.LANCZOS)))
+        write_image(path, np.asarray(_small(rgb_of(sample.read_image()), Image.Resampling.LANCZOS)))
         _write_map(folder.example_truth(sample.name), sample.read_labels(), palette)
     folder.examples.write(Examples(tuple(sample.name for sample in samples)))
 

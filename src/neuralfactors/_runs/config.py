@@ -12,6 +12,7 @@ from neuralfactors._runs.names import ALL_VARIANTS, USUAL, key_or_all, variant_k
 
 HOLDOUT, REST = "holdout", "rest"  # splits made of the training images
 Kind = Literal["train", "compare", "demo", "tune"]
+PageUse = Literal["channels", "pictures"]
 Parameters = Mapping[str, Mapping[str, Any]]  # changes of the estimators' parameters by variant, "*": of all
 
 
@@ -88,6 +89,8 @@ class RunConfig:
         Folders of regions and of features that users have made; see `ImageFolder`.
     procedure : str, default="usual"
         What features and parameters began with: "usual", or "literal", as the paper says.
+    pages : "channels" or "pictures", default=None
+        What the pages of a TIFF are; see `ImageFolder`.
     """
 
     data: str
@@ -107,6 +110,7 @@ class RunConfig:
     regions_from: str | None = None
     features_from: str | None = None
     procedure: str = "usual"
+    pages: PageUse | None = None
 
     def __post_init__(self) -> None:
         changed: dict[str, Any] = {
@@ -126,6 +130,8 @@ class RunConfig:
             raise ValueError("variants must name at least one variant")
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {self.kind!r}")
+        if self.pages not in (None, *get_args(PageUse)):
+            raise ValueError(f"pages must be one of {', '.join(get_args(PageUse))}, got {self.pages!r}")
         if self.balance is not None and not 0 <= self.balance <= 1:
             raise ValueError(f"balance must be between 0 and 1, got {self.balance}")
         for variant, limit in self.limits.items():

@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors.datasets._arrays import NUMPY, open_array, read_array
 from neuralfactors.datasets._classes import Classes, read_utf8
-from neuralfactors.datasets._images import image_shape, list_pictures, read_image, read_labels, read_regions
+from neuralfactors.datasets._images import (
+    Pages,
+    count_pages,
+    image_shape,
+    list_pictures,
+    read_image,
+    read_labels,
+    read_regions,
+)
 
 What = Literal["regions", "features"]  # that users have made
 RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
@@ -42,6 +50,8 @@ class Sample:
         Regions of the picture that users have made; None: they are found.
     features_path : Path, default=None
         Features that users have computed; None: only those of the picture.
+    pages : "channels" or int, default=None
+        What to read of a TIFF of several pages: all of them as channels, or one, in both files.
     """
 
     name: str
@@ -50,6 +60,7 @@ class Sample:
     classes: Classes
     regions_path: Path | None = None
     features_path: Path | None = None
+    pages: Pages = None
 
     @property
     def read_regions(self) -> Callable[[], NDArray[np.int64]] | None:
@@ -61,15 +72,15 @@ class Sample:
         """What reads the features; None where there are none."""
         return None if self.features_path is None else partial(read_array, self.features_path)
 
-    def read_image(self) -> NDArray[np.uint8]:
+    def read_image(self) -> NDArray[Any]:
         """The picture.
 
         Returns
         -------
         ndarray of shape (H, W, 3)
-            RGB, uint8.
+            RGB, uint8; or (H, W, C) of other depths.
         """
-        return read_image(self.image_path)
+        return read_image(self.image_path, pages=self.pages)
 
     def read_labels(self) -> NDArray[np.int64]:
         """Label of each pixel.
@@ -79,9 +90,9 @@ class Sample:
         ndarray of shape (H, W)
             int64; −1 is void.
         """
-        return read_labels(self.label_path, self.classes)
+        return read_labels(self.label_path, self.classes, page=self.pages if isinstance(self.pages, int) else 0)
 
-    def read(self) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    def read(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Picture and labels, refused unless they have the same size.
 
         Returns
@@ -129,6 +140,10 @@ class ImageFolder:
     features : path, default=None
         Folder of features that users have computed, ``NAME.npy``: an array (H, W, D), or a coarser grid, or with
         regions (R, D); None: only those of the pictures.
+    pages : "channels" or "pictures", default=None
+        What the pages of a TIFF of several are: channels of one picture, or pictures of their own, called NAME-000,
+        NAME-001 and so on, whose label maps are the pages of ``labels/NAME.tif``. None: such files are refused, unless
+        they say themselves that their pages are channels.
 
     Attributes
     ----------
@@ -154,12 +169,19 @@ class ImageFolder:
         random_state: RandomState = 0,
         regions: str | os.PathLike[str] | None = None,
         features: str | os.PathLike[str] | None = None,
+        pages: Literal["channels", "pictures"] | None = None,
     ) -> None:
         self.root = Path(root)
         if not self.root.is_dir():
             raise ValueError(f"{self.root} is not a folder")
         self.classes = Classes.read(self.root / "classes.txt", void={*void, *drop})
+        if pages not in (None, "channels", "pictures"):
+            raise ValueError(f"pages must be 'channels' or 'pictures', got {pages!r}")
         self._samples = self._find_samples()
+        if pages == "pictures":
+            self._samples = {page.name: page for each in self._samples.values() for page in pages_of(each)}
+        elif pages == "channels":
+            self._samples = {name: replace(each, pages="channels") for name, each in self._samples.items()}
         if regions is not None:
             found = {name: find_beside(Path(regions), name, "regions") for name in self._samples}
             self._samples = {name: replace(each, regions_path=found[name]) for name, each in self._samples.items()}
@@ -202,6 +224,19 @@ class ImageFolder:
             check_split(names, self._samples, path, self.root / "labels")
             splits[path.stem] = names
         return splits
+
+
+def pages_of(sample: Sample) -> list[Sample]:
+    """A sample for each page of the picture, or the same where that has only one."""
+    n_pages = count_pages(sample.image_path)
+    if n_pages == 1:
+        return [sample]
+    return [replace(sample, name=page_name(sample.name, n), pages=n) for n in range(n_pages)]
+
+
+def page_name(name: str, page: int) -> str:
+    """What a page of the picture called `name` is called."""
+    return f"{name}-{page:03d}"
 
 
 def check_size(path: Path, image: tuple[int, ...], found: tuple[int, ...]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,19 @@ from numpy.typing import NDArray
 from neuralfactors._common.extras import needs
 from neuralfactors._common.files import check_regular, write_atomically
 from neuralfactors._common.labels import VOID
-from neuralfactors.datasets._arrays import NUMPY, read_array
+from neuralfactors.datasets._arrays import NUMPY, check_finite, open_array, read_array
 from neuralfactors.datasets._classes import Classes
+from neuralfactors.datasets._tiff import read_stack, stack_shape
 
 with needs("neuralfactors.datasets", "segment"):
     from PIL import Image, ImageOps, UnidentifiedImageError
 
 ORIENTATION, SIDEWAYS = 0x0112, (5, 6, 7, 8)  # the EXIF tag, and its values that swap height and width
-SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", ".tif", ".tiff", ".gif", ".ppm", ".pgm", ".pnm", ".jp2", ".tga")
+SAMPLES, BITS, DESCRIPTION = 277, 258, 270  # tags of TIFF
+TIFF = (".tif", ".tiff")
+SUFFIXES = (".webp", ".jpg", ".jpeg", ".png", ".bmp", *TIFF, ".gif", ".ppm", ".pgm", ".pnm", ".jp2", ".tga", NUMPY)
 LOSSY = ("JPEG", "MPO")
-# Brightest values of 12 and 16 bits: cameras of microscopes store 12 bits in files of 16, in which they look black. No
-# other depths, so that pictures of one camera are rarely scaled in two ways.
-DEPTHS = (4095, 65535)
+Pages = Literal["channels"] | int | None  # of a TIFF of several: all as channels, one, or none is expected
 
 
 def list_pictures(folder: Path) -> list[Path]:
@@ -35,42 +36,94 @@ def list_pictures(folder: Path) -> list[Path]:
     return sorted(p for p in folder.iterdir() if p.suffix.lower() in SUFFIXES and not p.name.startswith("."))
 
 
-def read_image(path: Path) -> NDArray[np.uint8]:
-    """The picture in a file: RGB, 8 bits, upright as its EXIF orientation says, transparency on white.
+def read_image(path: Path, *, pages: Pages = None) -> NDArray[Any]:
+    """The picture in a file, upright as its EXIF orientation says.
 
     Parameters
     ----------
     path : Path
-        Anything that Pillow reads. Of more than 8 bits a channel, the range of the depth is scaled down.
+        Anything that Pillow reads, an array that ``numpy.save`` wrote, or with the extra ``tiff`` any TIFF.
+    pages : "channels" or int, default=None
+        What to read of a TIFF of several pages: all of them as channels, or one; None: such files are refused.
 
     Returns
     -------
     ndarray of shape (H, W, 3)
-        uint8.
+        uint8: RGB, transparency on white. Of more bits, or more or fewer channels: (H, W, C) of its own type.
 
     Raises
     ------
     ValueError
-        If there is no such file, or it cannot be read as a picture.
+        If there is no such file, it cannot be read as a picture, or it contains values that are not finite.
     """
+    path = Path(path)
+    if path.suffix.lower() == NUMPY:
+        return _channels_last(read_array(path), path)
+    if is_stack(path):
+        return _channels_last(_of_pages(read_stack(path), pages, path), path)
     picture = _open(path)
     if picture.mode.startswith("I") or picture.mode == "F":
-        return np.repeat(_to_bytes(np.asarray(picture), path)[..., None], 3, axis=2)
+        return check_finite(np.asarray(picture), path)[..., None]
     if picture.has_transparency_data:
         layer = picture.convert("RGBA")
         picture = Image.alpha_composite(Image.new("RGBA", layer.size, "white"), layer)
     return np.asarray(picture.convert("RGB"))
 
 
-def read_labels(path: Path, classes: Classes) -> NDArray[np.int64]:
+def _of_pages(stack: NDArray[Any], pages: Pages, path: Path) -> NDArray[Any]:
+    # (H, W, C) of the pages (P, H, W, C) of a file.
+    if isinstance(pages, int):
+        return np.asarray(stack[pages])
+    if len(stack) > 1 and pages is None:
+        choice = "whether they are channels of one picture or pictures of their own"
+        raise ValueError(f"{path} has {len(stack)} pages: say by pages (--pages) {choice}")
+    return stack.transpose(1, 2, 0, 3).reshape(*stack.shape[1:3], -1)
+
+
+def _channels_last(values: NDArray[Any], path: Path) -> NDArray[Any]:
+    if values.ndim not in (2, 3) or values.size == 0:
+        raise ValueError(f"{path} must be a picture of shape (H, W) or (H, W, C), got {values.shape}")
+    picture = values[..., None] if values.ndim == 2 else values
+    return np.repeat(picture, 3, axis=2) if picture.dtype == np.uint8 and picture.shape[2] == 1 else picture
+
+
+def is_stack(path: Path) -> bool:
+    """Whether a file is a TIFF of several pages, or of channels or depths that Pillow would drop without a word."""
+    if path.suffix.lower() not in TIFF or not path.is_file():
+        return False
+    try:
+        with Image.open(path) as picture:
+            if picture.format != "TIFF":
+                return False
+            tags = picture.tag_v2  # type: ignore[attr-defined]
+            n_samples, bits = tags.get(SAMPLES, 1), max(np.atleast_1d(tags.get(BITS, 1)))
+            if tags.next > path.stat().st_size:
+                raise ValueError("its pages lie beyond its end")
+            many = picture.n_frames > 1 or "images=" in str(tags.get(DESCRIPTION, ""))  # type: ignore[attr-defined]
+            return bool(many or n_samples > len(picture.getbands()) or (n_samples > 1 and bits > 8))
+    except UnidentifiedImageError:
+        return True
+    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise ValueError(f"{path} could not be read as an image: {error}") from error
+
+
+def count_pages(path: Path) -> int:
+    """Number of pages of the picture in a file."""
+    return stack_shape(path).pages if is_stack(path) else 1
+
+
+def read_labels(path: Path, classes: Classes, *, page: int = 0) -> NDArray[np.int64]:
     """Label of each pixel from a map of class indices (one channel) or of class colours (RGB).
 
     Parameters
     ----------
     path : Path
-        The label map; a JPEG is refused, since its compression changes labels.
+        The label map: a picture, or an array that ``numpy.save`` wrote. A JPEG is refused, since its compression
+        changes labels.
     classes : Classes
         What indices and colours mean.
+    page : int, default=0
+        Which page of a file of several.
 
     Returns
     -------
@@ -82,7 +135,9 @@ def read_labels(path: Path, classes: Classes) -> NDArray[np.int64]:
     ValueError
         If a pixel has an index or a colour that no class has.
     """
-    picture = _open(path)
+    if path.suffix.lower() == NUMPY:
+        return classes.labels_of_indices(_whole_numbers(path), path)
+    picture = _open(path, page)
     if picture.format in LOSSY:  # what it smears along boundaries may pass for other classes, unnoticed
         raise ValueError(f"{path} is a JPEG, whose compression changes labels: save the label maps as PNG")
     if picture.mode in ("RGB", "RGBA"):
@@ -114,11 +169,8 @@ def read_regions(path: Path) -> NDArray[np.int64]:
     ValueError
         If the file cannot be read as such.
     """
-    if path.suffix == NUMPY:
-        numbers = read_array(path)
-        if numbers.ndim != 2 or numbers.dtype.kind == "f":
-            raise ValueError(f"{path} must contain an array of integers of shape (H, W)")
-        return numbers.astype(np.int64)
+    if path.suffix.lower() == NUMPY:
+        return _whole_numbers(path)
     picture = _open(path)
     if picture.format in LOSSY:
         raise ValueError(f"{path} is a JPEG, whose compression changes regions: save them as PNG")
@@ -129,6 +181,13 @@ def read_regions(path: Path) -> NDArray[np.int64]:
     if values.ndim != 2 or values.dtype.kind not in "biu":
         raise ValueError(f"{path} must have one channel of integers, or be RGB, got the mode {picture.mode}")
     return values.astype(np.int64)
+
+
+def _whole_numbers(path: Path) -> NDArray[np.int64]:
+    numbers = read_array(path)
+    if numbers.ndim != 2 or numbers.dtype.kind == "f":
+        raise ValueError(f"{path} must contain an array of integers of shape (H, W)")
+    return numbers.astype(np.int64)
 
 
 def write_label_map(path: Path, indices: NDArray[np.integer], palette: NDArray[np.uint8]) -> None:
@@ -173,12 +232,20 @@ def write_image(path: Path, image: NDArray[np.uint8]) -> None:
 
 def image_shape(path: Path) -> tuple[int, int]:
     """Height and width of the picture in a file, upright, from its header alone."""
+    if path.suffix.lower() == NUMPY:
+        shape = open_array(path).shape
+        if len(shape) not in (2, 3):
+            raise ValueError(f"{path} must be a picture of shape (H, W) or (H, W, C), got {shape}")
+        return shape[0], shape[1]
+    if is_stack(path):
+        stack = stack_shape(path)
+        return stack.height, stack.width
     check_regular(Path(path))
     try:
         with Image.open(path) as picture:
             width, height = picture.size
             sideways = picture.getexif().get(ORIENTATION, 1) in SIDEWAYS
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, EOFError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"{path} could not be read as an image: {error}") from error
     return (width, height) if sideways else (height, width)
 
@@ -207,34 +274,20 @@ def _write(path: Path, picture: Image.Image, kind: str, **options: Any) -> None:
     write_atomically(path, content.getvalue())
 
 
-def _open(path: Path) -> Image.Image:
+def _open(path: Path, page: int = 0) -> Image.Image:
     check_regular(Path(path))
     try:
-        picture = Image.open(path)
-        picture.load()
+        with Image.open(path) as picture:
+            picture.seek(page)
+            picture.load()
+            upright = ImageOps.exif_transpose(picture)
+            upright.format = picture.format  # which a copy has lost
         with Image.open(path) as again:
             again.verify()  # the checksums of a PNG, which decoding ignores: a flipped bit may pass for another label
-        upright = ImageOps.exif_transpose(picture)
-        upright.format = picture.format  # which a copy has lost
         return upright
     except FileNotFoundError:
         raise ValueError(f"{path} does not exist") from None
     except UnidentifiedImageError:
         raise ValueError(f"{path} is not an image that Pillow can read") from None
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+    except (OSError, EOFError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"{path} could not be read as an image: {error}") from error
-
-
-def _to_bytes(values: NDArray[np.generic], path: Path) -> NDArray[np.uint8]:
-    # More than 8 bits: integers by the range of their depth; wider ones and floats by the range they use. Pixels that
-    # are no number, or infinite, are black: they must not decide how the others look.
-    numbers = values.astype(np.float64)
-    if values.dtype.kind in "iu" and numbers.min(initial=0) >= 0 and numbers.max(initial=0) <= DEPTHS[-1]:
-        brightest = next(depth for depth in DEPTHS if numbers.max(initial=0) <= depth)
-        return np.rint(numbers * (255 / brightest)).astype(np.uint8)
-    finite = np.isfinite(numbers)
-    if not finite.any():
-        raise ValueError(f"{path} has no pixel with a finite value")
-    low, high = float(numbers[finite].min()), float(numbers[finite].max())
-    shades = (np.where(finite, numbers, low) - low) * (255 / max(high - low, 1e-300))
-    return np.rint(shades).astype(np.uint8)

@@ -16,9 +16,9 @@ from neuralfactors._common.ceiling import Ceiling
 from neuralfactors.segmentation._graphs import RegionTruth, ceiling_of
 from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map
 from neuralfactors.vision import FeatureSettings
-from neuralfactors.vision._features import reduce_to
+from neuralfactors.vision._channels import check_picture, reduce_to, rgb_of
 from neuralfactors.vision._region_geometry import enlarge, label_counts
-from neuralfactors.vision._regions import check_image, find_regions
+from neuralfactors.vision._regions import find_regions
 
 LOOKED_AT = 10  # training images, at equal distances
 SMALLEST_AREA = 16  # pixels of a region: with fewer there is little to describe
@@ -72,7 +72,7 @@ class RegionTrial:
 
     def _reduced(self, sample: LabelledImage) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         # As the features will see it, and labels of the same size: ten large pictures would not fit in memory.
-        image = reduce_to(check_image(sample.read_image()), self._settings.max_side)
+        image = rgb_of(reduce_to(check_picture(sample.read_image()), self._settings.max_side))
         labels = check_label_map(sample.read_labels(), sample.name)
         return image, enlarge(labels, (image.shape[0], image.shape[1]))
 

@@ -19,7 +19,8 @@ from neuralfactors.datasets._classes import VOID_NAMES, ClassEntry, Classes
 from neuralfactors.datasets._folder import Sample
 from neuralfactors.learning._training_graphs import USUAL_VOID
 from neuralfactors.vision._cache import content_key
-from neuralfactors.vision._regions import check_image
+from neuralfactors.vision._channels import Picture as AnyPicture
+from neuralfactors.vision._channels import check_picture
 from neuralfactors.vision._sources import ImageSource, KeyedSource, image_key
 
 
@@ -33,13 +34,13 @@ class LabelledImage(Protocol):
     def name(self) -> str:
         """What it is called in errors and files."""
 
-    def read_image(self) -> NDArray[np.uint8]:
+    def read_image(self) -> AnyPicture:
         """The picture.
 
         Returns
         -------
         ndarray of shape (H, W, 3)
-            RGB, uint8.
+            RGB, uint8; or (H, W, C) of other depths, alike in all pictures.
         """
 
     def read_labels(self) -> NDArray[np.int64]:
@@ -61,7 +62,7 @@ class ArraySample:
     name : str
         What errors call it.
     image : uint8 array of shape (H, W, 3)
-        The picture.
+        The picture; or (H, W, C) of 8, 16 or 32 bits or float, alike in all pictures.
     labels : int array of shape (H, W)
         Any integers, or bool; int64 afterwards. −1 is void.
     regions : int array of shape (H, W), default=None
@@ -77,14 +78,14 @@ class ArraySample:
     """
 
     name: str
-    image: NDArray[np.uint8]
+    image: AnyPicture
     labels: NDArray[np.int64]
     regions: NDArray[np.integer] | None = None
     features: NDArray[np.generic] | None = None
 
     def __post_init__(self) -> None:
         try:
-            object.__setattr__(self, "image", check_image(self.image))
+            object.__setattr__(self, "image", check_picture(self.image))
         except ValueError as error:
             raise ValueError(f"{self.name}: {error}") from None
         object.__setattr__(self, "labels", check_label_map(self.labels, self.name))
@@ -103,7 +104,7 @@ class ArraySample:
         """What reads the features; None where there are none."""
         return None if self.features is None else partial(np.asarray, self.features)
 
-    def read_image(self) -> NDArray[np.uint8]:
+    def read_image(self) -> AnyPicture:
         """The picture.
 
         Returns
@@ -131,18 +132,18 @@ class PreparedImage:
     Parameters
     ----------
     image : uint8 array of shape (H, W, 3)
-        The picture.
+        The picture; or (H, W, C) of 8, 16 or 32 bits or float, alike in all pictures.
     regions : int array of shape (H, W), default=None
         Any number for each region; None: they are found.
     features : array of shape (H, W, D) or (R, D), default=None
         As in `ArraySample`.
     """
 
-    image: NDArray[np.uint8]
+    image: AnyPicture
     regions: NDArray[np.integer] | None = None
     features: NDArray[np.generic] | None = None
 
-    def read_image(self) -> NDArray[np.uint8]:
+    def read_image(self) -> AnyPicture:
         """The picture.
 
         Returns
@@ -174,8 +175,8 @@ class Mirrored:
         """What it is called in errors and files."""
         return f"{self.sample.name} (mirrored)"
 
-    def read_image(self) -> NDArray[np.uint8]:
-        """The picture (H, W, 3)."""
+    def read_image(self) -> AnyPicture:
+        """The picture (H, W, C)."""
         return np.ascontiguousarray(self.sample.read_image()[:, ::-1])
 
     def read_labels(self) -> NDArray[np.int64]:
@@ -219,8 +220,13 @@ def _picture_source(sample: LabelledImage | PreparedImage) -> ImageSource:
     if isinstance(sample, Mirrored):
         return KeyedSource(sample.read_image, partial(_mirrored_digest, sample.sample))
     if isinstance(sample, Sample):
-        return KeyedSource(sample.read_image, partial(file_digest, sample.image_path))
+        return KeyedSource(sample.read_image, partial(_file_key, sample))
     return sample.image if isinstance(sample, (ArraySample, PreparedImage)) else sample.read_image
+
+
+def _file_key(sample: Sample) -> str:
+    digest = file_digest(sample.image_path)
+    return digest if sample.pages is None else f"{digest} {sample.pages}"
 
 
 def _mirrored_digest(sample: LabelledImage) -> str:
@@ -235,8 +241,8 @@ def _turned(features: NDArray[Any]) -> NDArray[Any]:
     return features[:, ::-1] if features.ndim == 3 else features
 
 
-Picture = NDArray[np.uint8] | str | os.PathLike[str] | LabelledImage | PreparedImage
-Pair = tuple[NDArray[np.uint8], NDArray[np.integer[Any]]]
+Picture = AnyPicture | str | os.PathLike[str] | LabelledImage | PreparedImage
+Pair = tuple[AnyPicture, NDArray[np.integer[Any]]]
 Dataset = ImageFolder | Sequence[LabelledImage] | Sequence[Pair]
 Pictures = Dataset | Sequence[Picture]
 
@@ -290,8 +296,8 @@ def picture_source(item: Picture) -> ImageSource:
     return read_picture(item) if isinstance(item, (np.ndarray, str, os.PathLike)) else image_source(item)
 
 
-def read_picture(item: Picture) -> NDArray[np.uint8]:
-    """The picture (H, W, 3) of an array, of a file or of a sample."""
+def read_picture(item: Picture) -> AnyPicture:
+    """The picture (H, W, C) of an array, of a file or of a sample."""
     if isinstance(item, (str, os.PathLike)):
         return read_image(Path(item))
     return item if isinstance(item, np.ndarray) else item.read_image()

@@ -37,6 +37,7 @@ from neuralfactors.segmentation._stages import fit_stages, new_stages
 from neuralfactors.segmentation._targets import Targets
 from neuralfactors.vision import FeatureSettings, ImageGraph
 from neuralfactors.vision._builder import BuilderOptions
+from neuralfactors.vision._channels import rgb_of
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -320,7 +321,7 @@ class Segmenter(GraphLabeller):
         Explanation
             The three maps; `picture` shows them side by side.
         """
-        picture = read_picture(image)
+        picture = rgb_of(read_picture(image))
         described, graph = self._describe(image)
         found = self.explain_graph(graph)
         maps = {part: described.paint(labels) for part, labels in found.by_part.items()}

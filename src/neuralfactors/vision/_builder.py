@@ -16,13 +16,14 @@ from torch import nn
 from neuralfactors._common.seeds import seed_of
 from neuralfactors.vision import _features as features
 from neuralfactors.vision._cache import Arrays, Cache, content_key
+from neuralfactors.vision._channels import Channels, Picture
 from neuralfactors.vision._features import WORD_KINDS, Draft, Words, describe, draft, sample_descriptors
 from neuralfactors.vision._image_graph import ImageGraph
 from neuralfactors.vision._network_identity import fingerprint
 from neuralfactors.vision._parallel import map_items
 from neuralfactors.vision._sequence import ImageGraphs
 from neuralfactors.vision._settings import FeatureSettings
-from neuralfactors.vision._sources import ImageSource, given_with, image_key, read
+from neuralfactors.vision._sources import ImageSource, KeyedSource, given_with, image_key, read
 from neuralfactors.vision._words import learn_words
 
 MAX_WORD_IMAGES = 500  # their descriptors, some 200 KB an image, must fit in memory together
@@ -66,7 +67,7 @@ class FeatureBuilder:
     Attributes
     ----------
     words_ : dict of str to ndarray or None
-        Words by their use and kind; None before `fit`.
+        Words by their use and kind, and what channels mean where images are not RGB of 8 bits; None before `fit`.
     n_unkept : int
         Results that the cache could not take.
 
@@ -120,7 +121,7 @@ class FeatureBuilder:
         Parameters
         ----------
         image : uint8 array of shape (H, W, 3), or callable that reads one
-            The picture.
+            The picture; (H, W, C) of any depth where it was trained on such.
 
         Returns
         -------
@@ -192,8 +193,12 @@ class FeatureBuilder:
         return drafts
 
     def _learn(self, images: Sequence[ImageSource], chosen: Sequence[int], room: int) -> dict[int, Draft]:
-        task = partial(_sample, settings=self.settings, room=room // len(chosen))
-        results = self._map(task, (images[n] for n in chosen), len(chosen), "Words")
+        first = read(images[chosen[0]])
+        seen = (first, *(images[n] for n in chosen[1:]))
+        channels = Channels.learn(map(read, seen))
+        task = partial(_sample, settings=self.settings, room=room // len(chosen), channels=channels)
+        sources = (_as_read(images[n], first) if n == chosen[0] else images[n] for n in chosen)
+        results = self._map(task, sources, len(chosen), "Words")
         samples, drafts = [], {}
         for n, (sample, made) in zip(chosen, results, strict=True):
             samples.append(sample)
@@ -206,6 +211,7 @@ class FeatureBuilder:
             for use, numbers in sizes.items()
             for kind, n_words in zip(WORD_KINDS, numbers, strict=True)
         }
+        self.words_ |= {} if channels is None else channels.to_arrays()
         return drafts
 
     def _keys(self, images: Sequence[ImageSource]) -> list[str]:
@@ -277,16 +283,23 @@ class FeatureBuilder:
         return content_key("graph", features.VERSION, self.settings.of_graphs, network, words)
 
 
+def _as_read(source: ImageSource, image: Picture) -> ImageSource:
+    # The source of an image that has been read already, and need not be again.
+    return replace(source, read=partial(np.asarray, image)) if isinstance(source, KeyedSource) else image
+
+
 def _sample(
-    source: ImageSource, settings: FeatureSettings, room: int
+    source: ImageSource, settings: FeatureSettings, room: int, channels: Channels | None
 ) -> tuple[dict[str, NDArray[np.float32]], Draft | None]:
     # The draft, too, where it does not take more than `room` bytes.
-    made = draft(read(source), settings, given_with(source))
+    made = draft(read(source), settings, given_with(source), channels)
     return sample_descriptors(made), made if made.nbytes <= room else None
 
 
 def _describe(
     source: ImageSource | Draft, settings: FeatureSettings, words: Words, network: nn.Module | None
 ) -> ImageGraph:
-    made = source if isinstance(source, Draft) else draft(read(source), settings, given_with(source))
+    if isinstance(source, Draft):
+        return describe(source, settings, words, network)
+    made = draft(read(source), settings, given_with(source), Channels.of(words))
     return describe(made, settings, words, network)

@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image as PILImage
 from torch import nn
 
 from neuralfactors._core.graph import Graph
 from neuralfactors.vision._backbones import load_backbone
 from neuralfactors.vision._blas import one_blas_thread
+from neuralfactors.vision._channels import Channels, Picture, check_picture, check_plain, reduce_to
 from neuralfactors.vision._cnn import feature_maps, likeness, region_means, window_means
 from neuralfactors.vision._descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision._image_graph import ImageGraph
 from neuralfactors.vision._own_features import features_of_regions
 from neuralfactors.vision._region_geometry import edge_geometry, region_centres, region_edges, region_medians
-from neuralfactors.vision._regions import adopt_regions, check_image, find_regions
+from neuralfactors.vision._regions import adopt_regions, find_regions
 from neuralfactors.vision._settings import FeatureSettings
 from neuralfactors.vision._sources import Given
 from neuralfactors.vision._words import region_cells, word_histograms
@@ -37,29 +37,43 @@ Words = Mapping[str, NDArray[np.float32]]  # "node_gradient", "node_colour", "ed
 class Draft:
     """What is known of an image before there are words: the costly part of learning them serves to apply them, too."""
 
-    image: NDArray[np.uint8]  # (h, w, 3), reduced where it exceeds `max_side`
+    image: NDArray[np.uint8]  # (h, w, 3), reduced where it exceeds `max_side`; colours that stand for other channels
     shape: tuple[int, int]  # (H, W) of the image itself
     lattice: NDArray[np.float32]  # (⌈h/stride⌉, ⌈w/stride⌉, D), its DAISY descriptors
     regions: NDArray[np.int32] | None = None  # (h, w), where they are given
     given: Given = NOTHING
+    values: NDArray[np.float32] | None = None  # (h, w, C) of channels that are not RGB of 8 bits
+
+    def colours(self, step: int = 1) -> NDArray[np.float32]:
+        """What colour words are made of (N, C), at every `step`-th pixel: points of the HSV cone, or channels."""
+        if self.values is not None:
+            return self.values[::step, ::step].reshape(-1, self.values.shape[2])
+        return hsv_cone(np.ascontiguousarray(self.image[::step, ::step])).reshape(-1, 3)
 
     @property
     def nbytes(self) -> int:
         """Memory that it takes."""
-        arrays = (self.image, self.lattice, self.regions, self.given.regions, self.given.features)
+        arrays = (self.image, self.values, self.lattice, self.regions, self.given.regions, self.given.features)
         return sum(0 if array is None else array.nbytes for array in arrays)
 
 
-def draft(image: NDArray[np.uint8], settings: FeatureSettings, given: Given = NOTHING) -> Draft:
-    """The draft of `image`, with the regions and features that are `given` if the settings are for such."""
-    image = check_image(image)
+def draft(image: Picture, settings: FeatureSettings, given: Given = NOTHING, channels: Channels | None = None) -> Draft:
+    """The draft of `image`, with the regions and features that are `given` if the settings are for such.
+
+    `channels` say what the values mean; None: they are RGB of 8 bits.
+    """
     check_given(given, settings)
-    reduced = reduce_to(image, settings.max_side)
+    values = None
+    if channels is None:
+        reduced = np.asarray(reduce_to(check_plain(check_picture(image)), settings.max_side), dtype=np.uint8)
+    else:
+        few = reduce_to(channels.check(check_picture(image)), settings.max_side)
+        reduced, values = channels.view(few), channels.values(few)
     with one_blas_thread:  # a product as small as the luminance is not worth waking others for
         lattice = dense_daisy(reduced, stride=settings.stride, radius=settings.radius)
     own = given.regions
     regions = None if own is None else adopt_regions(own, image.shape[:2], reduced.shape[:2])
-    return Draft(reduced, (image.shape[0], image.shape[1]), lattice, regions, given)
+    return Draft(reduced, (image.shape[0], image.shape[1]), lattice, regions, given, values)
 
 
 def check_given(given: Given, settings: FeatureSettings) -> None:
@@ -79,8 +93,7 @@ def sample_descriptors(draft: Draft) -> dict[str, NDArray[np.float32]]:
     """Descriptors of each kind, (N, D), at a regular lattice of points, to learn words from."""
     half = SAMPLE_CELLS // 2 if min(draft.lattice.shape[:2]) > SAMPLE_CELLS else 0
     gradient = draft.lattice[half::SAMPLE_CELLS, half::SAMPLE_CELLS]
-    colour = hsv_cone(np.ascontiguousarray(draft.image[::SAMPLE_PIXELS, ::SAMPLE_PIXELS]))
-    return {"gradient": gradient.reshape(-1, gradient.shape[2]), "colour": colour.reshape(-1, 3)}
+    return {"gradient": gradient.reshape(-1, gradient.shape[2]), "colour": draft.colours(SAMPLE_PIXELS)}
 
 
 def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.Module | None = None) -> ImageGraph:
@@ -130,15 +143,6 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
     return ImageGraph(Graph(np.concatenate(nodes, axis=1), edges, np.concatenate(ends, axis=1)), regions, draft.shape)
 
 
-def reduce_to(image: NDArray[np.uint8], max_side: int) -> NDArray[np.uint8]:
-    """`image`, made smaller by averaging where its longer side exceeds `max_side` pixels."""
-    longest = max(image.shape[:2])
-    if longest <= max_side:
-        return image
-    height, width = (max(1, round(n * max_side / longest)) for n in image.shape[:2])
-    return np.asarray(PILImage.fromarray(image).resize((width, height), PILImage.Resampling.BOX))
-
-
 def region_spacing(regions: NDArray[np.int32]) -> float:
     """Side of a square of the mean area of `regions`: about the distance of neighbouring centres."""
     return float((regions.size / (int(regions.max()) + 1)) ** 0.5)
@@ -149,7 +153,7 @@ def _bags(
 ) -> dict[str, NDArray[np.float32]]:
     # Histograms (V, K) of the words of both kinds side by side, for "node" and for "edge".
     lattice = draft.lattice.reshape(-1, draft.lattice.shape[2])
-    points = {"gradient": lattice, "colour": hsv_cone(draft.image).reshape(-1, 3)}
+    points = {"gradient": lattice, "colour": draft.colours()}
     cells = {"gradient": region_cells(regions, settings.stride), "colour": region_cells(regions)}
     bags, softness = {}, settings.softness or 0.0
     for use in ("node", "edge") if settings.uses_words else ("edge",):

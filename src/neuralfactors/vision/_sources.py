@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.vision._cache import content_key
+from neuralfactors.vision._channels import Picture, check_picture
 from neuralfactors.vision._own_features import check_features
-from neuralfactors.vision._regions import check_image
 
 # An image, or what reads one: a set larger than memory is then read image by image, by the process that needs it.
-ImageSource: TypeAlias = NDArray[np.uint8] | Callable[[], NDArray[np.uint8]]
+ImageSource: TypeAlias = Picture | Callable[[], Picture]
 
 
 @dataclass(frozen=True)
@@ -29,19 +29,19 @@ class Given:
 class KeyedSource:
     """What reads an image and, perhaps, regions and features of it that users have made; and tells a digest of all."""
 
-    read: Callable[[], NDArray[np.uint8]]
+    read: Callable[[], Picture]
     digest: Callable[[], str]
     read_regions: Callable[[], NDArray[np.integer]] | None = None
     read_features: Callable[[], NDArray[np.generic]] | None = None
 
-    def __call__(self) -> NDArray[np.uint8]:
-        """The image (H, W, 3)."""
+    def __call__(self) -> Picture:
+        """The image (H, W, C)."""
         return self.read()
 
 
-def read(source: ImageSource) -> NDArray[np.uint8]:
-    """The image that `source` is, or reads."""
-    return check_image(source() if callable(source) else source)
+def read(source: ImageSource) -> Picture:
+    """The image (H, W, C) that `source` is, or reads."""
+    return check_picture(source() if callable(source) else source)
 
 
 def given_with(source: ImageSource) -> Given:
