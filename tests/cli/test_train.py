@@ -106,7 +106,7 @@ def test_commands_to_go_on_with_can_be_typed_as_they_stand(call, scenes, cache, 
     place, options = tmp_path / "my runs", ("--cache", cache, *FAST)
     place.mkdir()
     result = call("train", scenes, "--out", place / "a run", *options)
-    next_words = shlex.split(result.err.splitlines()[-1].partition("Next: ")[2])
+    next_words = shlex.split(next(line.partition("Next: ")[2] for line in result.err.splitlines() if "Next: " in line))
     assert next_words[:3] == ["neuralfactors", "predict", str(place / "a run")]
     document = json.loads((place / "a run/run.json").read_text())
     (place / "-cut").mkdir()

@@ -10,9 +10,9 @@ import typer
 
 from neuralfactors._cli import choices, options
 from neuralfactors._cli.app import command
-from neuralfactors._cli.terminal import tell
+from neuralfactors._cli.report import tell_report
 from neuralfactors._cli.terminal_tables import show_comparison
-from neuralfactors._runs import STATE_OF_THE_ART, TABLED, RunConfig, typed, variant_key
+from neuralfactors._runs import STATE_OF_THE_ART, TABLED, RunConfig, variant_key
 
 
 @command("compare", "neuralfactors compare msrc21 --preset msrc21 --variants unary,SGD,int+nrl --out runs/msrc21")
@@ -69,7 +69,7 @@ def compare(
     with options.resumable(out):
         experiment.compare(config, numbers, out, options.means(cache, jobs, dask), options.command_line())
     show_comparison(out, as_json=as_json)
-    tell(f"To write a report: neuralfactors report {typed(out)}")
+    tell_report(out)
 
 
 def _keys(variants: str, features: str) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ import typer
 
 from neuralfactors._cli import options
 from neuralfactors._cli.app import command
+from neuralfactors._cli.report import tell_report
 from neuralfactors._cli.terminal import progress, tell
 from neuralfactors._cli.terminal_tables import show_rows
 from neuralfactors._runs import USUAL, RunConfig, RunFolder, Splits
@@ -24,7 +25,6 @@ def demo(
 ) -> None:
     """Draw scenes in which only context tells sky from water, and learn them in three ways."""
     from neuralfactors import _experiment as experiment
-    from neuralfactors._report import write_report
     from neuralfactors.datasets import write_scenes
 
     folder = RunFolder(out)
@@ -47,7 +47,7 @@ def demo(
     tell("unary labels each region on its own; SGD adds linear interactions; int+nrl trains neural ones.")
     _explain(folder)
     tell(f"Labels by each part of int+nrl: {folder.figures}")
-    tell(f"Report, to open in a browser:   {write_report(out)}")
+    tell_report(out)
 
 
 def _explain(folder: RunFolder, n_images: int = 3) -> None:

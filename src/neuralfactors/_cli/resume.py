@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from neuralfactors._cli import options
 from neuralfactors._cli.app import command
+from neuralfactors._cli.report import tell_report
 from neuralfactors._cli.terminal_tables import show_results
+from neuralfactors._runs import RunFolder
 
 
 @command("resume", "neuralfactors resume runs/photos")
@@ -20,3 +22,5 @@ def resume(
     with options.resumable(run):
         experiment.resume(run, options.means(cache, jobs, dask))
     show_results(run)
+    if not RunFolder(run).run().search:
+        tell_report(run)

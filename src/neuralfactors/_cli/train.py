@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from neuralfactors._cli import options
 from neuralfactors._cli.app import command
+from neuralfactors._cli.report import tell_report
 from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import show_rows
 from neuralfactors._runs import USUAL, RunConfig, RunFolder, Splits, typed, variant_key
@@ -55,3 +56,4 @@ def train(
         experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())
     show_rows(RunFolder(out))
     tell(f"The model is in {out}. Next: neuralfactors predict {typed(out)} IMAGES --out DIR")
+    tell_report(out)
