@@ -21,6 +21,7 @@
 #include "bindings/python_signals.hpp"
 #include "core/factor_graph.hpp"
 #include "core/input.hpp"
+#include "core/machine.hpp"
 #include "core/options.hpp"
 #include "higher_order/solver.hpp"
 
@@ -251,4 +252,7 @@ NB_MODULE(_kernels, m) {
   neuralfactors::bind_elimination(m);
   neuralfactors::bind_linear(m);
   neuralfactors::bind_sums(m);
+  m.attr("INSTRUCTION_SET") = neuralfactors::instruction_set();
+  m.attr("COMPILER") = neuralfactors::compiler();
+  m.attr("CHECKED") = neuralfactors::is_checked();
 }

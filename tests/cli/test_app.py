@@ -22,6 +22,7 @@ COMMANDS = (
     "evaluate",
     "info",
     "convert",
+    "doctor",
     "prepare",
     "solve",
 )

@@ -9,7 +9,7 @@ from neuralfactors._cli.bare import run
 from neuralfactors._cli.solve import solve
 
 MISSING = ModuleNotFoundError("No module named 'typer'", name="typer")
-ADVICE = "every command but solve needs the package typer: pip install 'neuralfactors[segment]'"
+ADVICE = "every command but solve and doctor needs the package typer: pip install 'neuralfactors[segment]'"
 
 
 @pytest.fixture
@@ -33,6 +33,11 @@ def test_errors_are_one_sentence(problem, capsys):
     assert capsys.readouterr().err == f"Error: {ADVICE}\n"
     with pytest.raises(SystemExit, match="2"):
         run(["solve", problem, "--speed", "3"], MISSING)
+
+
+def test_doctor_works(capsys):
+    assert run(["doctor"], MISSING) == 0
+    assert "\nkernel: " in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("words", [[], ["-h"]])

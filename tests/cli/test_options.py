@@ -2,11 +2,10 @@
 
 import shlex
 import sys
-from pathlib import Path
 
 import pytest
 
-from neuralfactors._cli.options import cache_folder, changes, command_line, feature_options, resumable
+from neuralfactors._cli.options import changes, command_line, feature_options, resumable
 from neuralfactors._cli.terminal import Interrupted, sentence
 from neuralfactors._runs import Run, RunConfig, RunFolder
 
@@ -35,14 +34,6 @@ def test_what_is_set_goes_to_features_or_to_parameters():
 def test_a_backbone_needs_cnn_features():
     with pytest.raises(ValueError, match=r"backbone .*CNN.*'bow'"):
         feature_options("bow", None, "efficientnet-lite0")
-
-
-def test_where_features_are_kept(monkeypatch, tmp_path):
-    assert cache_folder(tmp_path) == tmp_path
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert cache_folder(None) == tmp_path / "xdg/neuralfactors"
-    monkeypatch.setenv("XDG_CACHE_HOME", "")
-    assert cache_folder(None) == Path.home() / ".cache/neuralfactors"
 
 
 def test_the_command_line_can_be_typed_again(monkeypatch):

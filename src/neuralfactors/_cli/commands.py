@@ -15,8 +15,9 @@ from neuralfactors._cli import (  # noqa: F401 - each joins the application
     tune,
 )
 from neuralfactors._cli.app import app, command
-from neuralfactors._cli.solve import EXAMPLE, solve
+from neuralfactors._cli.bare import COMMANDS
 
 __all__ = ["app"]
 
-command("solve", EXAMPLE)(solve)
+for function, example in COMMANDS:
+    command(function.__name__, example)(function)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, cast, get_args
 
 import typer
 
+from neuralfactors._cli.parameters import cache_folder
 from neuralfactors._cli.terminal import Interrupted, progress
 from neuralfactors._runs import RunFolder, typed
 from neuralfactors._runs.config import PageUse
@@ -213,12 +213,6 @@ def feature_options(features: str, regions: str | None, backbone: str | None) ->
         raise ValueError(f"backbone applies only to CNN features, but features is {features!r}")
     named = {} if backbone is None else {"backbone": backbone}
     return {"features": features, **region_options(regions), **named}
-
-
-def cache_folder(chosen: Path | None) -> Path:
-    """The folder that keeps features: `chosen`, or the user's cache."""
-    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    return chosen or Path(base) / "neuralfactors"
 
 
 def means(cache: Path | None, jobs: int | None, dask: str | None) -> Means:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -25,3 +27,9 @@ class Option:
 
 QUIET = Option("Print only errors and results.", ("--quiet", "-q"))
 VERBOSE = Option("Print more detail.", ("--verbose", "-v"))
+
+
+def cache_folder(chosen: Path | None) -> Path:
+    """The folder that keeps features: `chosen`, or the user's cache."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return chosen or Path(base) / "neuralfactors"

@@ -8,6 +8,7 @@ import typer
 
 from neuralfactors._cli import options
 from neuralfactors._cli.app import command
+from neuralfactors._cli.parameters import cache_folder
 from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import counted, show_json
 from neuralfactors._runs import RunConfig, Splits
@@ -41,7 +42,7 @@ def prepare(
         regions_from=options.own_regions(regions_from, regions),
         features_from=options.own_features(features_from, features), pages=options.page_use(pages),
     )  # fmt: skip
-    count, folder = fill_cache(config, options.means(cache, jobs, dask)), options.cache_folder(cache)
+    count, folder = fill_cache(config, options.means(cache, jobs, dask)), cache_folder(cache)
     if as_json:
         show_json({"images": count, "cache": str(folder)})
     else:
