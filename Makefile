@@ -4,7 +4,7 @@ BIN := .venv/bin
 READY := .venv/ready
 CPP := $(wildcard cpp/*.?pp cpp/*/*.?pp)
 
-.PHONY: demo test bench lint format measure venv sanitize fuzz wheel clean
+.PHONY: demo test bench lint format measure venv sanitize fuzz wheel windows release-check clean
 
 demo: $(READY)
 	$(BIN)/neuralfactors demo --out runs/demo
@@ -70,6 +70,23 @@ fuzz: $(READY)
 
 wheel: $(READY)
 	$(BIN)/python -m pip wheel --no-deps --no-build-isolation --wheel-dir dist .
+
+# The kernels, without the bindings, as Windows would have them: compiled by Debian's g++-mingw-w64, not run.
+MINGW ?= x86_64-w64-mingw32-g++-posix
+MINGW_FLAGS = -std=c++17 -fsyntax-only -Wall -Wextra -Werror -Wno-unused-function -DNF_HAVE_AVX2 -Icpp
+windows:
+	$(MINGW) $(MINGW_FLAGS) -DNF_ISA=baseline cpp/messages/message_kernels.cpp cpp/sums/sum_kernels.cpp
+	$(MINGW) $(MINGW_FLAGS) -DNF_ISA=avx2 -mavx2 cpp/messages/message_kernels.cpp cpp/sums/sum_kernels.cpp
+	printf '#include "%s"\n' $(patsubst cpp/%,%,$(filter-out cpp/bindings/%,$(filter %.hpp,$(CPP)))) | \
+		$(MINGW) $(MINGW_FLAGS) -x c++ -
+
+# What is published: the source archive, the wheel built from it alone, their metadata, and the wheel in empty environments.
+release-check: $(READY)
+	rm -rf dist
+	$(BIN)/python -m pip install --quiet -c constraints.txt build twine
+	$(BIN)/python -m build --no-isolation
+	$(BIN)/python -m twine check --strict dist/*
+	NEURALFACTORS_WHEEL=$$(echo $(CURDIR)/dist/*.whl) $(BIN)/python -m pytest tests/test_package.py
 
 clean:
 	rm -rf build dist .venv .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

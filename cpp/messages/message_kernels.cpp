@@ -2,6 +2,8 @@
 // shared with other translation units: that would leak instructions that the machine may not have.
 #include "messages/message_kernels.hpp"
 
+#include <math.h>
+
 #include <cstddef>
 
 #include "messages/simd.hpp"
@@ -9,15 +11,14 @@
 namespace neuralfactors {
 namespace {
 
-constexpr float kInfinity = __builtin_inff();
+constexpr float kInfinity = INFINITY;
 
 // The kernels below are templates on the number NV of vectors in a row, so that accumulators stay in registers.
 // NV = 0 stands for "read it at run time".
 // They must be inlined: a call for every message costs a tenth of a sweep over few labels.
 
 template <int NV>
-[[gnu::always_inline]] inline void max_rows(const float* table, int n_rows, int row, int nv, const float* h,
-                                            float* out) {
+NF_ALWAYS_INLINE void max_rows(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
   constexpr int kBlock = NV ? NV : 4;
   constexpr int kChains = kBlock <= 2 ? 4 : 2;  // independent maxima hide the latency of short rows
   for (int k0 = 0; k0 < nv; k0 += kBlock) {
@@ -46,8 +47,7 @@ template <int NV>
 
 // Eight rows at a time; r[k] points to row k, the last row standing in for those behind it.
 template <int NV>
-[[gnu::always_inline]] inline void max_columns(const float* table, int n_rows, int row, int nv, const float* h,
-                                               float* out) {
+NF_ALWAYS_INLINE void max_columns(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
   for (int a0 = 0; a0 < n_rows; a0 += kLanes) {
     const float* first = table + static_cast<std::size_t>(a0) * row;
     const float* last = table + static_cast<std::size_t>(n_rows - 1) * row;
@@ -108,12 +108,11 @@ struct Uniform {
   int count(int) const { return n_labels; }
   int table_row(int) const { return step; }
   Float8 cap(int) const { return last; }
-  [[gnu::always_inline]] void over_rows(const float* table, int rows, int row_step, int, const float* h,
-                                        float* out) const {
+  NF_ALWAYS_INLINE void over_rows(const float* table, int rows, int row_step, int, const float* h, float* out) const {
     max_rows<NV>(table, rows, row_step, nv, h, out);
   }
-  [[gnu::always_inline]] void over_columns(const float* table, int rows, int row_step, int, const float* h,
-                                           float* out) const {
+  NF_ALWAYS_INLINE void over_columns(const float* table, int rows, int row_step, int, const float* h,
+                                     float* out) const {
     max_columns<NV>(table, rows, row_step, nv, h, out);
   }
 };

@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/machine.hpp"
+
 namespace neuralfactors {
 
 constexpr int kLanes = 8;  // rows of labels are padded to a multiple of this
@@ -77,8 +79,7 @@ extern const Kernels kernels;
 // The kernels for the machine this runs on.
 inline const Kernels& kernels() {
 #if defined(NF_HAVE_AVX2)
-  static const bool has_avx2 = __builtin_cpu_supports("avx2");
-  if (has_avx2) return avx2::kernels;
+  if (has_avx2()) return avx2::kernels;
 #endif
   return baseline::kernels;
 }

@@ -1,7 +1,7 @@
 // Eight floats at a time: AVX2, SSE2 or plain C++, whichever the translation unit is compiled for.
 #pragma once
 
-#if defined(__SSE2__)
+#if defined(__SSE2__) || defined(_M_X64)
 #include <immintrin.h>
 #endif
 
@@ -36,7 +36,7 @@ inline Float8 reduce_max_each(const Float8 (&r)[8]) {
   return {_mm256_max_ps(_mm256_permute2f128_ps(ab, cd, 0x20), _mm256_permute2f128_ps(ab, cd, 0x31))};
 }
 
-#elif defined(__SSE2__)
+#elif defined(__SSE2__) || defined(_M_X64)
 
 struct Float8 {
   __m128 lo, hi;

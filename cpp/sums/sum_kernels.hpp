@@ -4,6 +4,8 @@
 
 #include <cstddef>
 
+#include "core/machine.hpp"
+
 namespace neuralfactors {
 
 struct SumKernels {
@@ -28,8 +30,7 @@ extern const SumKernels sum_kernels;
 // The kernels for the machine this runs on.
 inline const SumKernels& sum_kernels() {
 #if defined(NF_HAVE_AVX2)
-  static const bool has_avx2 = __builtin_cpu_supports("avx2");
-  if (has_avx2) return avx2::sum_kernels;
+  if (has_avx2()) return avx2::sum_kernels;
 #endif
   return baseline::sum_kernels;
 }
