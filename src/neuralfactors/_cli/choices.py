@@ -22,7 +22,9 @@ PresetName = Annotated[
     typer.Option("--preset", help="Settings for one of the paper's data sets: msrc21, kitti or siftflow."),
 ]
 Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn; with a preset, bow or cnn.")]
-Epochs = Annotated[int | None, typer.Option(min=1, help="Passes over the images.", show_default="25; unary 50, CP 40")]
+Epochs = Annotated[
+    int | None, typer.Option(min=1, help="Passes over the images.", show_default="25; unary 50, CP at most 100")
+]
 Limit = Annotated[
     list[str] | None,
     typer.Option(metavar="[VARIANT=]N", help="Learn from N training images, drawn at random; repeatable."),

@@ -91,7 +91,8 @@ Backbone = Annotated[
     ),
 ]
 Epochs = Annotated[
-    int | None, typer.Option(min=1, help="Passes over the images.", show_default="25, or 16 with CNN; unary 50, CP 40")
+    int | None,
+    typer.Option(min=1, help="Passes over the images.", show_default="25, or 16 with CNN; unary 50, CP at most 100"),
 ]
 Balance = Annotated[
     float | None,

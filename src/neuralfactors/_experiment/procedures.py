@@ -41,7 +41,7 @@ _LITERAL = Procedure(
     {
         ALL_VARIANTS: _ALL,
         "unary": {"trainer__learning_rate": 0.1, "trainer__t0": 10.0},
-        "CP": {"max_iter": 200},
+        "CP": {"max_iter": 100},
         **{
             name: {"trainer__learning_rate": unary, "trainer__interaction_learning_rate": interaction}
             for name, (unary, interaction) in _RATES.items()

@@ -93,7 +93,7 @@ def _logistic(n_images: int, changes: Mapping[str, Any]) -> dict[str, Any]:
 
 VARIANTS: dict[str, Variant] = {
     "unary": Variant(UnaryClassifier),
-    "CP": Variant(CuttingPlaneSVM, {"C": 10.0, "max_iter": 40, "tol": 1e-3}, bifurcated=True),
+    "CP": Variant(CuttingPlaneSVM, {"C": 10.0, "max_iter": 100, "tol": 1e-2}, bifurcated=True),
     "SGD": Variant(StructuralSVM, {"unary__hidden": (), "interaction__hidden": ()}, bifurcated=True),
     "int+lin": Variant(StructuralSVM, {"interaction__hidden": ()}),
     "bif+nrl": Variant(StructuralSVM, {"unary__hidden": ()}, bifurcated=True),
