@@ -85,7 +85,7 @@ def row_entry(row, run):
     entry["per_class"] = [in_percent(share) for share in row.per_class]
     entry["ablation"] = {part: _flat(cells) for part, cells in row.ablation.items()}
     entry["seeds"] = list(row.seeds)
-    measured = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds", "duality_gap")
+    measured = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds", "duality_gap", "seen_gap")
     for key in (*measured, "settings", "effective", "targets"):
         entry[key] = getattr(row, key)
     common = {"classes": [info.name for info in run.classes], "options": dict(run.settings.features)}
@@ -199,8 +199,9 @@ def rows_table(rows, paper):
 
 def how_trained(row):
     """The optimiser of a row; of one that knows its duality gap, how far it got."""
-    gap = row.get("duality_gap")
-    return trained_by(row["effective"]) + ("" if gap is None else f", duality gap {percent(gap)} %")
+    gap, seen = row.get("duality_gap"), row.get("seen_gap")
+    told = f", duality gap {percent(gap)} %, {percent(seen)} % as inference sees it" if gap is not None else ""
+    return trained_by(row["effective"]) + told
 
 
 def beside_literal(rows, literal, paper):

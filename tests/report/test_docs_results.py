@@ -118,10 +118,10 @@ def test_settings_are_those_that_were_used(make_comparison, write_results):
     settings = {"model": {"class": "CuttingPlaneSVM", "C": 0.4, "tol": 0.001}}
     change_json(run / "seed-0/rows/CP/row.json", settings=settings, cost="pixel")
     history = run / "seed-0/rows/CP/history.jsonl"
-    Lines(Epoch, history).write([Epoch(1, objective=8.0, more={"duality_gap": 2.0})])
+    Lines(Epoch, history).write([Epoch(1, objective=8.0, more={"duality_gap": 2.0, "dual": 7.0})])
     results, page = write_results(run)
     assert row["settings"] != results["kitti"]["bow"]["CP"]["effective"] == settings
-    assert "| cutting planes, duality gap 25.0 % |" in line(page, "CP")
+    assert "| cutting planes, duality gap 25.0 %, 12.5 % as inference sees it |" in line(page, "CP")
     assert "| C (λ) | 0.4 |" in page
     assert "| cost | pixel |" in page
 

@@ -34,7 +34,7 @@ _ALL: dict[str, Any] = {
 # Largest rates at which the objective falls, on 30 images of KITTI: the more units there are, the longer the gradient.
 _RATES = {
     "SGD": (0.1, 0.001), "int+lin": (0.003, 0.001), "bif+nrl": (0.1, 1e-4), "int+nrl": (0.003, 1e-4),
-    "int+lin-dagger": (0.02, 0.001), "3-layer": (0.001, 3e-5),
+    "int+lin-dagger": (0.02, 0.001), "3-layer": (0.003, 1e-4),
 }  # fmt: skip
 _LITERAL = Procedure(
     {"softness": 0.0, "root": False, "standardise": False},

@@ -58,6 +58,7 @@ class Line:
     effective: Mapping[str, Mapping[str, Any]]  # all parameters, by estimator
     targets: Mapping[str, Any]  # what was learned from labels
     duality_gap: float | None  # of learners that know it, as a share of the objective
+    seen_gap: float | None  # the same without what inference leaves unproved
     n_train: float | None
     epochs: float | None
     best_epoch: float | None
@@ -97,6 +98,7 @@ def _line(results: RunResults, key: str, figures: Figures | None) -> Line:
     cells = (_cell(results.by_seed(key, name), getattr(figures, name, None)) for name in ACCURACIES)
     pixel, class_mean, mean_iou = cells
     made = results.row(key)
+    left = [gaps for row in results.repeats(key).values() if (gaps := _gap_shares(row))]
     return Line(
         variant=key,
         seeds=tuple(sorted(results.by_seed(key, "pixel"))),
@@ -108,7 +110,8 @@ def _line(results: RunResults, key: str, figures: Figures | None) -> Line:
         settings=results.run.settings.parameters_of(key),
         effective=made.row.settings if made else {},
         targets=_targets(made.row) if made else {},
-        duality_gap=mean(gap for row in results.repeats(key).values() if (gap := _gap_share(row)) is not None),
+        duality_gap=mean(gaps[0] for gaps in left),
+        seen_gap=mean(gaps[1] for gaps in left),
         **{number: mean(results.by_seed(key, number).values()) for number in numbers},
     )
 
@@ -117,11 +120,12 @@ def _targets(row: Row) -> dict[str, Any]:
     return {name: getattr(row, name) for name in ("balance", "cost", "region_label")}
 
 
-def _gap_share(row: RowResults) -> float | None:
-    """How far the objective of a row may be from the least, as a share of it."""
-    last = row.history[-1] if row.history else None
-    gap = last.more.get("duality_gap") if last else None
-    return gap / last.objective if last and last.objective and gap is not None else None
+def _gap_shares(row: RowResults) -> tuple[float, float] | None:
+    """How far the objective of a row may be from the least, and how far as its inference sees it, as shares of it."""
+    best = min((epoch.objective for epoch in row.history if epoch.objective), default=None)
+    last = row.history[-1].more if row.history else {}
+    gap, dual = last.get("duality_gap"), last.get("dual")
+    return None if best is None or gap is None or dual is None else (gap / best, (best - dual) / best)
 
 
 def _cell(by_seed: Mapping[int, float], paper: float | None = None) -> Cell:
