@@ -28,6 +28,8 @@ def test_efficientnet_lite_gives_maps_of_four_strides():
 def test_normalisation():
     network = Normalised(nn.Identity(), (0.5, 0.0, 0.0), (0.5, 1.0, 2.0))
     np.testing.assert_allclose(network(torch.ones(1, 3, 1, 1))[0].ravel(), [1.0, 1.0, 0.5])
+    patches = Normalised(nn.Identity(), (0.0,) * 3, (1.0,) * 3, multiple=4)
+    assert patches(torch.ones(1, 3, 9, 1))[0].shape == (3, 8, 4)
 
 
 class Steps(nn.Sequential):
@@ -71,10 +73,22 @@ def test_timm_models_by_name():
     np.testing.assert_allclose(network.mean.ravel(), trained_with.mean, rtol=1e-6)
     with pytest.raises(ValueError, match="'timm:resnet1800' is not a model of timm"):
         timm_backbone("resnet1800", pretrained=False)
-    with pytest.raises(
-        ValueError, match="'timm:vit_tiny_patch16_224' does not return feature maps for images of any size"
-    ):
-        timm_backbone("vit_tiny_patch16_224", pretrained=False)
+    with pytest.raises(ValueError, match="'timm:mixer_s32_224' does not return feature maps for images of any size"):
+        timm_backbone("mixer_s32_224", pretrained=False)
+
+
+@pytest.mark.parametrize(("name", "patch"), [("vit_tiny_patch16_224", 16), ("eva02_tiny_patch14_224", 14)])
+def test_vision_transformers_give_their_patch_tokens(name, patch):
+    pytest.importorskip("timm", reason="timm is not installed")
+    network = timm_backbone(name, pretrained=False)
+    for shape in ((50, 70), (9, 160)):
+        maps = feature_maps(network, smooth_picture(shape), scale=1.0, n_maps=3)
+        cells = tuple(max(1, round(n / patch)) for n in shape)
+        assert [m.shape for m in maps] == [(*cells, 192)] * 3
+    with torch.inference_mode():
+        picture = torch.rand(1, 3, 2 * patch, 3 * patch, generator=torch.manual_seed(0))
+        tokens = network.network((picture - network.mean) / network.std)
+        torch.testing.assert_close(network(picture)[-1], tokens[-1])
 
 
 def test_timm_must_be_there():

@@ -86,7 +86,7 @@ Backbone = Annotated[
     typer.Option(
         "--backbone",
         metavar="NAME",
-        help="Network for CNN features: efficientnet-lite0 to 2, or timm:MODEL.",
+        help="Network for CNN features: efficientnet-lite0 to 2, timm:MODEL, or an .onnx file.",
         show_default="efficientnet-lite2",
     ),
 ]
@@ -212,6 +212,8 @@ def feature_options(features: str, regions: str | None, backbone: str | None) ->
     """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
     if backbone is not None and "cnn" not in features:
         raise ValueError(f"backbone applies only to CNN features, but features is {features!r}")
+    if backbone is not None and backbone.lower().endswith(".onnx"):
+        backbone = str(Path(backbone).resolve())  # the model may be used from anywhere
     named = {} if backbone is None else {"backbone": backbone}
     return {"features": features, **region_options(regions), **named}
 

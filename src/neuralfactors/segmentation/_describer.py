@@ -28,6 +28,7 @@ from neuralfactors.segmentation._graphs import (
 )
 from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map, image_source, reader_of
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
+from neuralfactors.vision._backbones import is_onnx, load_backbone
 from neuralfactors.vision._builder import BuilderOptions
 from neuralfactors.vision._network_identity import is_portrayed, portrait
 from neuralfactors.vision._own_features import check_features
@@ -174,7 +175,7 @@ class Describer:
         tensors : dict of str to Tensor
             Words and scaling, by name.
         """
-        own = self.builder.backbone if self.builder.settings.uses_cnn else None
+        own = self.builder.own_network
         document = {
             "class": KIND,
             "settings": self.builder.settings.to_dict(),
@@ -280,6 +281,8 @@ def _check_backbone(document: Mapping[str, Any], network: nn.Module | None, fold
     if "backbone" not in document or not settings.uses_cnn:  # files may be older than portraits
         return
     kept = document["backbone"]
+    if network is None and is_onnx(settings.backbone):
+        network = load_backbone(settings.backbone)
     if kept is None and network is not None:
         raise ValueError(f"{folder} was trained with the backbone {settings.backbone!r}: leave out the option backbone")
     if kept is not None and network is None:

