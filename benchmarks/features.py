@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 import os
+import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import harness
@@ -18,12 +20,17 @@ from sklearn.cluster import KMeans
 from threadpoolctl import threadpool_limits
 
 from neuralfactors.datasets import ImageFolder, make_scenes
+from neuralfactors.estimators import StructuralSVM
+from neuralfactors.segmentation import Segmenter
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, region_edges
 from neuralfactors.vision._descriptors import dense_daisy
+from neuralfactors.vision._packing import pack
 from neuralfactors.vision._regions import slic
 from neuralfactors.vision._words import word_shares
 
-SETTINGS = FeatureSettings(softness=0)  # every descriptor counts for its nearest word, as in the reference
+SETTINGS = FeatureSettings(
+    n_regions=300, softness=0
+)  # every descriptor counts for its nearest word, as in the reference
 
 
 def load_images(report: Report, quick: bool) -> list[np.ndarray]:
@@ -146,6 +153,19 @@ def compare_times(
             report.measured(case, "times faster", ratio)
 
 
+def time_labels(report: Report, images: list[np.ndarray], repeats: int) -> None:
+    """From a picture to its label map by the default model; what it has learnt does not change how long that takes."""
+    labels = [np.arange(image.size // 3).reshape(image.shape[:2]) % 21 for image in images]
+    model = StructuralSVM((256,), (512,), max_iter=1, n_labels=21)
+    segmenter = Segmenter(FeatureSettings(n_regions=300), estimator=model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # there is nothing to learn
+        segmenter.fit(list(zip(images[:2], labels, strict=False)))
+    seconds = interleave({"label": lambda: [segmenter.predict_one(image) for image in images]}, repeats)["label"]
+    case = f"image to label map, 300 regions, 21 classes, {images[0].shape[1]} x {images[0].shape[0]} pixels"
+    report.at_most(case, "milliseconds an image, one core", 1e3 * seconds / len(images), 60)
+
+
 def time_cnn(report: Report, images: list[np.ndarray]) -> None:
     settings = FeatureSettings(features="cnn")
     try:
@@ -155,6 +175,9 @@ def time_cnn(report: Report, images: list[np.ndarray]) -> None:
         report.note(f"CNN features were not measured: {error}")
     else:
         report.measured("with CNN features (EfficientNet-lite2, twice enlarged)", "seconds an image", seconds / 2)
+        fine = FeatureBuilder(replace(settings, n_regions=3000)).fit(images[:1]).transform(images[0])
+        size = sum(array.nbytes for array in pack(fine.to_arrays()).values()) / 1e6
+        report.at_most(f"CNN features of {fine.graph.n_nodes} regions", "megabytes in the cache", size, 7)
 
 
 def measure(report: Report, quick: bool) -> None:
@@ -166,6 +189,7 @@ def measure(report: Report, quick: bool) -> None:
         reference = Straightforward(builder.words_ or {})
         compare_results(report, builder, reference, images[:6])
         compare_times(report, builder, reference, images[:6], 1 if quick else 3)
+        time_labels(report, images[:6], 1 if quick else 3)
         time_cnn(report, images)
     report.note("Times: thread CPU, median of interleaved repeats, one thread, one process.")
     report.note("Reference: slic, daisy at the same stride, RAG, KMeans.predict; histograms region by region in numpy.")

@@ -23,7 +23,7 @@ from neuralfactors.vision._settings import FeatureSettings
 from neuralfactors.vision._sources import Given
 from neuralfactors.vision._words import region_cells, word_histograms
 
-VERSION = 4  # of what these functions compute: raise it when a result changes, so that caches are filled anew
+VERSION = 5  # of what these functions compute: raise it when a result changes, so that caches are filled anew
 WORD_KINDS = ("gradient", "colour")
 # Words are learned on every 4th cell of the DAISY lattice and every 8th pixel, each way.
 SAMPLE_CELLS, SAMPLE_PIXELS = 4, 8
@@ -175,8 +175,14 @@ def _cnn_columns(
     # Means (V, C) of each map over the regions, and of the coarsest over their surroundings.
     cnn = settings.cnn
     maps = feature_maps(network, image, cnn.scale, cnn.maps, mirror=cnn.mirror)
-    means = region_means(maps, regions)
+    means = [rounded(mean) for mean in region_means(maps, regions)]
     if not cnn.surroundings:
         return means, []
     sides = [side * regions.size**0.5 for side in cnn.surroundings]
-    return means, [window_means(maps[-1], centres, sides, regions.shape)]
+    return means, [rounded(window_means(maps[-1], centres, sides, regions.shape))]
+
+
+def rounded(values: NDArray[np.float32]) -> NDArray[np.float32]:
+    """`values` as 16 bits hold them, in which caches store them: a twentieth of a per cent is less than noise."""
+    largest = np.finfo(np.float16).max
+    return np.clip(values, -largest, largest).astype(np.float16).astype(np.float32)

@@ -7,6 +7,7 @@ from typing import Any
 
 from neuralfactors.vision._cache import Cache
 from neuralfactors.vision._image_graph import ImageGraph
+from neuralfactors.vision._packing import pack, unpack
 
 # Computes the graphs of the images with these numbers, in order.
 Compute = Callable[[Sequence[int]], Iterable[ImageGraph]]
@@ -55,12 +56,12 @@ class ImageGraphs(Sequence[ImageGraph]):
         arrays = None if self._cache is None else self._cache.get(self._keys[n])
         if arrays is None:
             return self._keep(n, next(iter(self._compute([n]))))
-        return ImageGraph.from_arrays(arrays)
+        return ImageGraph.from_arrays(unpack(arrays))
 
     def _is_cached(self, n: int) -> bool:
         return self._cache is not None and self._cache.path(self._keys[n]).exists()
 
     def _keep(self, n: int, graph: ImageGraph) -> ImageGraph:
-        if self._cache is None or not self._cache.put(self._keys[n], graph.to_arrays()):
+        if self._cache is None or not self._cache.put(self._keys[n], pack(graph.to_arrays())):
             self._held[n] = graph
         return graph
