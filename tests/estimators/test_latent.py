@@ -10,7 +10,7 @@ import torch
 from neuralfactors import Graph, grid_edges, grid_graph, point_graphs
 from neuralfactors._common.files import FileFormatError
 from neuralfactors.datasets import make_boxes, make_crosses
-from neuralfactors.estimators import FrankWolfeSVM, LatentSVM, StructuralSVM
+from neuralfactors.estimators import FrankWolfeSVM, LatentSVM, StructuralSVM, load
 from neuralfactors.estimators._latent import _with_costs_of_states
 
 BASE = StructuralSVM((), (), max_iter=30)
@@ -86,7 +86,7 @@ def test_files_bring_the_model_back(chains, base, tmp_path):
     X, Y = chains
     latent = LatentSVM([2, 1, 1], base=base, max_iter=2, random_state=3).fit(X, Y)
     latent.save(tmp_path)
-    again = LatentSVM.load(tmp_path)
+    again = load(tmp_path)
     for ours, theirs in zip(latent.predict_states(X), again.predict_states(X), strict=True):
         assert (ours == theirs).all()
     assert (again.n_states, again.max_iter, again.random_state) == ((2, 1, 1), 2, 3)

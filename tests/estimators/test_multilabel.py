@@ -14,7 +14,7 @@ from sklearn.model_selection import GridSearchCV
 
 from neuralfactors._common.files import FileFormatError
 from neuralfactors.datasets import load_scene
-from neuralfactors.estimators import MultiLabelClassifier, StructuralSVM, StructuredPerceptron, chow_liu_tree
+from neuralfactors.estimators import MultiLabelClassifier, StructuralSVM, StructuredPerceptron, chow_liu_tree, load
 
 FAST = {"base": StructuralSVM(max_iter=15, C=100.0), "hidden": ()}
 
@@ -80,11 +80,12 @@ def test_a_file_brings_it_back(points, tmp_path):
     X, Y = points
     classifier = MultiLabelClassifier(hidden=(4,), base=StructuralSVM(max_iter=3)).fit(X, Y)
     classifier.save(tmp_path / "model")
-    loaded = MultiLabelClassifier.load(tmp_path / "model")
-    assert (loaded.predict(X) == classifier.predict(X)).all()
-    assert loaded.base_.max_iter == 3
+    for loaded in (MultiLabelClassifier.load(tmp_path / "model"), load(tmp_path / "model")):
+        assert (loaded.predict(X) == classifier.predict(X)).all()
+        assert loaded.base_.max_iter == 3
+    assert load(tmp_path / "model", decoder__method="icm").base_.decoder.method == "icm"
     classifier.base_.save(tmp_path / "other")
-    with pytest.raises(FileFormatError, match="holds a 'StructuralSVM', not a MultiLabelClassifier"):
+    with pytest.raises(FileFormatError, match="contains a 'StructuralSVM', not a MultiLabelClassifier"):
         MultiLabelClassifier.load(tmp_path / "other")
 
 

@@ -43,6 +43,30 @@ def test_a_file_with_unknown_parameters_is_refused(chains, tmp_path):
         StructuralSVM.load(tmp_path)
 
 
+def test_folders_of_other_things_are_refused(tmp_path):
+    save_model(tmp_path, {"class": "Segmenter"}, {})
+    with pytest.raises(FileFormatError, match="contains a 'Segmenter', not an estimator"):
+        load(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("entry", "value", "message"),
+    [
+        ("history", None, "does not have the entry 'history' of a model"),
+        ("fitted", None, "does not have the entry 'fitted' of a model"),
+        ("parameters", [1], "has an entry of another kind than models have"),
+        ("fitted", 3, "has an entry of another kind than models have"),
+    ],
+)
+def test_a_file_without_an_entry_or_with_another_is_refused(chains, tmp_path, entry, value, message):
+    document, tensors = make(StructuralSVM, (), (), **{**FAST, "max_iter": 1}).fit(*chains).state()
+    changed = {name: kept for name, kept in document.items() if name != entry or value is not None}
+    save_model(tmp_path, {**changed, **({} if value is None else {entry: value})}, tensors)
+    with pytest.raises(FileFormatError, match=message) as caught:
+        load(tmp_path)
+    assert "Error" not in str(caught.value)
+
+
 def test_a_file_cannot_say_where_to_write(chains, tmp_path):
     svm = make(StructuralSVM, (), (), **FAST).fit(*chains)
     svm.set_params(callbacks=[Checkpoint(tmp_path / "place")]).save(tmp_path / "model")

@@ -5,6 +5,7 @@ import pytest
 from work import counting
 
 from neuralfactors import Graph
+from neuralfactors._common.files import FileFormatError
 from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.datasets import _folder as folder
 from neuralfactors.datasets._classes import ClassEntry, Classes
@@ -110,3 +111,10 @@ def test_features_may_stay_as_they_are(described, tmp_path):
     np.testing.assert_array_equal(
         Describer.load(tmp_path).describe(scaled.samples).X[0].edge_features, graphs.X[0].edge_features
     )
+
+
+def test_settings_that_are_not_known_are_told(described):
+    document, tensors = described[0].state()
+    document["settings"]["colour"] = "blue"
+    with pytest.raises(FileFormatError, match=r"this version of neuralfactors does not know: \['colour'\]"):
+        Describer.from_state(document, tensors, "folder")

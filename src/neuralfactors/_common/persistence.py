@@ -13,8 +13,9 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import fields
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from neuralfactors._common.extras import needs
 from neuralfactors._common.files import FileFormatError, check_regular, parse_json, sealed, unsealed, write_atomically
@@ -24,6 +25,11 @@ with needs("saving models", "learn"):
     from safetensors import SafetensorError
     from safetensors import torch as safetensors
     from torch import Tensor
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+Record = TypeVar("Record", bound="DataclassInstance")
 
 FORMAT = "neuralfactors"
 VERSION = 3
@@ -98,14 +104,39 @@ def _load_model(folder: Path) -> State:
 
 @contextmanager
 def readable(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Turn what goes wrong inside for want of an entry, or for one of another type, into FileFormatError.
+    """Turn what goes wrong inside for want of an entry, or for one of another kind, into FileFormatError.
 
     A digest tells that a document is whole, not that it has the shape of ours: the file may be a stranger's.
     """
     try:
         yield
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise FileFormatError(f"{path} does not have the entries of a model: {error!r}") from error
+    except KeyError as error:
+        raise FileFormatError(f"{path} does not have the entry {error} of a model") from error
+    except (AttributeError, IndexError, TypeError) as error:
+        raise FileFormatError(f"{path} has an entry of another kind than models have") from error
+
+
+def record_of(kind: type[Record], entries: Mapping[str, Any], path: str | os.PathLike[str]) -> Record:
+    """The dataclass `kind` with the `entries` of a file, refused where it does not know one.
+
+    Parameters
+    ----------
+    kind : type
+        A dataclass.
+    entries : mapping
+        Values by field.
+    path : path
+        Where they were read from, for errors.
+
+    Returns
+    -------
+    Record
+        Fields that the file lacks have their defaults.
+    """
+    unknown = entries.keys() - {field.name for field in fields(kind)}
+    if unknown:
+        raise FileFormatError(f"{path} has settings that this version of {FORMAT} does not know: {sorted(unknown)}")
+    return kind(**entries)
 
 
 def save_state(path: str | os.PathLike[str], document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:

@@ -22,6 +22,7 @@ with needs(__name__, "learn"):
     from neuralfactors.estimators._linear_svms import CuttingPlaneSVM, FrankWolfeSVM
     from neuralfactors.estimators._multilabel import MultiLabelClassifier, chow_liu_tree
     from neuralfactors.estimators._perceptron import StructuredPerceptron
+    from neuralfactors.estimators._saving import Saved
     from neuralfactors.estimators._scaler import GraphScaler
     from neuralfactors.estimators._structural import StructuralSVM
     from neuralfactors.estimators._unary import UnaryClassifier
@@ -29,7 +30,7 @@ with needs(__name__, "learn"):
     from neuralfactors.learning._history import TensorBoard
     from neuralfactors.learning._subgradient import Subgradient
 
-load = StructuredEstimator.load  # whatever estimator the folder holds
+load = Saved.load  # whatever estimator the folder holds
 
 __all__ = [
     "Checkpoint",

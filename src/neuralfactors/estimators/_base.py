@@ -15,13 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from torch import Tensor, nn
 
 from neuralfactors._common.files import FileFormatError
-from neuralfactors._common.persistence import State, load_model, readable, save_model
+from neuralfactors._common.persistence import State
 from neuralfactors._core.factor_model import BatchModel, FactorModel
 from neuralfactors._core.factors import Network
 from neuralfactors._core.node_types import NodeTypes
 from neuralfactors._core.typed_model import TypedModel
 from neuralfactors.estimators._prediction import Predictor
-from neuralfactors.estimators._saving import from_document, to_document, to_json
+from neuralfactors.estimators._saving import Saved, from_document, to_document, to_json
 from neuralfactors.learning._history import Callback
 from neuralfactors.learning._training_graphs import Samples
 
@@ -30,7 +30,7 @@ DTYPES = {"float32": torch.float32, "float64": torch.float64}
 
 
 @dataclass(kw_only=True, eq=False, repr=False)
-class StructuredEstimator(Predictor):
+class StructuredEstimator(Saved, Predictor):
     """Base of estimators whose fitted state is a `FactorModel`: prediction, score and files.
 
     A subclass fills `model_`, `n_labels_`, `n_node_features_`, `n_edge_features_`, `order_` and `history_` in `fit`.
@@ -55,11 +55,6 @@ class StructuredEstimator(Predictor):
         "n_labels_", "n_node_features_", "n_edge_features_", "order_", "label_values_", "temperature_",
         "type_labels_", "type_pairs_",
     )  # fmt: skip
-    _registry: ClassVar[dict[str, type[StructuredEstimator]]] = {}
-
-    def __init_subclass__(cls, **keywords: Any) -> None:
-        super().__init_subclass__(**keywords)
-        StructuredEstimator._registry[cls.__name__] = cls
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -68,52 +63,7 @@ class StructuredEstimator(Predictor):
         tags.no_validation = True
         return tags
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator into a folder: JSON and safetensors; no code.
-
-        Parameters
-        ----------
-        path : path
-            The folder, made if need be. A model that it holds already is replaced in one step.
-        """
-        save_model(path, *self.state())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
-        """The estimator that `save` wrote.
-
-        Parameters
-        ----------
-        path : path
-            The folder.
-        **parameters
-            Replace those in the file, by names such as `trainer__device`. A module or function that was given to the
-            estimator is not in the file and must be given again.
-
-        Returns
-        -------
-        StructuredEstimator
-            Of the class that was saved. `neuralfactors.estimators.load` accepts any; that of a class refuses others.
-
-        Raises
-        ------
-        FileFormatError
-            If the folder holds no such model, or a broken one.
-        """
-        document, tensors = load_model(path)
-        with readable(path):
-            return cls.from_state(document, tensors, path, **parameters)
-
-    def state(self) -> State:
-        """What a file needs to hold of the fitted estimator.
-
-        Returns
-        -------
-        document : dict
-            Class, parameters, fitted numbers and history, as JSON can hold them.
-        tensors : dict of str to Tensor
-            Parameters of the factors, by name.
-        """
+    def _state(self) -> State:
         check_is_fitted(self, "model_")
         self._check_description()
         parameters, omitted = to_document(self.plain_params())
@@ -122,33 +72,16 @@ class StructuredEstimator(Predictor):
         return State({**document, "history": self.history_}, self.model_.state_dict())
 
     @classmethod
-    def from_state(
-        cls, document: Mapping[str, Any], tensors: Mapping[str, Tensor], path: str | os.PathLike[str], **parameters: Any
+    def _restore(
+        cls,
+        document: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        path: str | os.PathLike[str],
+        parameters: Mapping[str, Any],
     ) -> Self:
-        """The estimator that `state` came from.
-
-        Parameters
-        ----------
-        document : mapping
-            As `state` returns it.
-        tensors : mapping of str to Tensor
-            As `state` returns them.
-        path : path
-            Where they were read from, for errors.
-        **parameters
-            As in `load`.
-
-        Returns
-        -------
-        StructuredEstimator
-            Of the class that the document names.
-        """
-        kind = cls._registry.get(document.get("class", ""))
-        if kind is None or not issubclass(kind, cls):
-            raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a {cls.__name__}")
-        estimator = kind()
+        estimator = cls()
         from_document(estimator, document, path, parameters)
-        for name in kind._fitted:
+        for name in cls._fitted:
             if name in document["fitted"]:
                 setattr(estimator, name, document["fitted"][name])
         if estimator.label_values_ is not None:

@@ -14,8 +14,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 from torch import Tensor
 
-from neuralfactors._common.files import FileFormatError
-from neuralfactors._common.persistence import load_model, readable, save_model
+from neuralfactors._common.persistence import State
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.graph import Graph
 from neuralfactors._core.potentials import Potentials
@@ -23,7 +22,7 @@ from neuralfactors.estimators._base import StructuredEstimator
 from neuralfactors.estimators._labels import LabelledPredictor, Predictions
 from neuralfactors.estimators._parts import Parts, or_default
 from neuralfactors.estimators._prediction import Predictor
-from neuralfactors.estimators._saving import from_document, to_document, to_json
+from neuralfactors.estimators._saving import Saved, from_document, to_document, to_json
 from neuralfactors.estimators._start_states import start_states
 from neuralfactors.estimators._structural import StructuralSVM
 from neuralfactors.learning._losses import check_count, check_option
@@ -34,7 +33,7 @@ Labels = NDArray[np.int64]
 
 
 @dataclass(eq=False, repr=False)
-class LatentSVM(LabelledPredictor):
+class LatentSVM(Saved, LabelledPredictor):
     """Structural SVM in which every label has hidden states, and nodes labelled −1 are hidden altogether.
 
     Learning begins with states by k-means, of what lies in and around a node, as equal states would stay equal for
@@ -214,56 +213,32 @@ class LatentSVM(LabelledPredictor):
         check_is_fitted(self, "base_")
         return self._states(X, self._check_known(X, known))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator into a folder: JSON and safetensors; no code.
-
-        Parameters
-        ----------
-        path : path
-            The folder, made if need be. A model that it holds already is replaced in one step.
-        """
+    def _state(self) -> State:
         check_is_fitted(self, "base_")
         document, tensors = self.base_.state()
         own = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
         body = {"class": type(self).__name__, **_described(own), "state_label": self.state_label_.tolist()}
         body |= {"n_iter": self.n_iter_, "label_values": to_json(self.label_values_)}
         body |= {"unfitted": _described(self.part("base").plain_params()), "base": document}
-        save_model(path, body, tensors)
+        return State(body, tensors)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
-        """The estimator that `save` wrote.
-
-        Parameters
-        ----------
-        path : path
-            The folder.
-        **parameters
-            Of `base`, as in its own `load`: a module that was given to it is not in the file.
-
-        Returns
-        -------
-        LatentSVM
-            Ready to predict, and to continue with `warm_start`.
-
-        Raises
-        ------
-        FileFormatError
-            If the folder holds no such model, or a broken one.
-        """
-        document, tensors = load_model(path)
-        if document.get("class") != cls.__name__:
-            raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a {cls.__name__}")
-        with readable(path):
-            loaded = cls()
-            from_document(loaded, document, path, {})
-            loaded.base_ = StructuredEstimator.from_state(document["base"], tensors, path, **parameters)
-            loaded.base = type(loaded.base_)()
-            from_document(loaded.base, document["unfitted"], path, parameters)
-            loaded.state_label_, loaded.n_iter_ = np.array(document["state_label"], np.int64), document["n_iter"]
-            loaded.n_labels_ = int(loaded.state_label_.max()) + 1
-            values = document["label_values"]
-            loaded.label_values_ = None if values is None else np.array(values)
+    def _restore(
+        cls,
+        document: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        path: str | os.PathLike[str],
+        parameters: Mapping[str, Any],
+    ) -> Self:
+        loaded = cls()
+        from_document(loaded, document, path, {})
+        loaded.base_ = StructuredEstimator.from_state(document["base"], tensors, path, **parameters)
+        loaded.base = type(loaded.base_)()
+        from_document(loaded.base, document["unfitted"], path, parameters)
+        loaded.state_label_, loaded.n_iter_ = np.array(document["state_label"], np.int64), document["n_iter"]
+        loaded.n_labels_ = int(loaded.state_label_.max()) + 1
+        values = document["label_values"]
+        loaded.label_values_ = None if values is None else np.array(values)
         return loaded
 
     def _improve(self, X: list[Graph], states: list[Labels], sample_weight: ArrayLike | None) -> None:

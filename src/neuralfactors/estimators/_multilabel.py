@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -16,19 +16,19 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
-from neuralfactors._common.files import FileFormatError
-from neuralfactors._common.persistence import load_model, save_model
+from neuralfactors._common.persistence import State
 from neuralfactors._common.seeds import seed_of
 from neuralfactors._core.factors import Factor
 from neuralfactors._core.graph import Graph
 from neuralfactors.estimators._base import StructuredEstimator
 from neuralfactors.estimators._parts import Composed, Parts, or_default
+from neuralfactors.estimators._saving import Saved
 from neuralfactors.estimators._structural import StructuralSVM
 from neuralfactors.learning._losses import check_option
 
 
 @dataclass(eq=False, repr=False)
-class MultiLabelClassifier(ClassifierMixin, Composed):
+class MultiLabelClassifier(Saved, ClassifierMixin, Composed):
     """Labels that may occur together, each with a score of its own and, for some pairs, a table of how they go along.
 
     A point is a graph with a node for every label, which is 0 or 1.
@@ -131,45 +131,27 @@ class MultiLabelClassifier(ClassifierMixin, Composed):
         found = self.base_.predict_proba(graphs, **self._fixed(known, len(graphs)))
         return np.concatenate(found)[:, 1].reshape(-1, self.n_outputs_)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted classifier into a folder: JSON and safetensors; no code.
-
-        Parameters
-        ----------
-        path : path
-            The folder, made if need be.
-        """
+    def _state(self) -> State:
         check_is_fitted(self, "base_")
         document, tensors = self.base_.state()
         sizes = {"n_features_in": self.n_features_in_, "n_outputs": self.n_outputs_, "hidden": list(self.hidden)}
         body = {"class": type(self).__name__, "edges": self.edges_.tolist(), **sizes, "base": document}
-        save_model(path, body, tensors)
+        return State(body, tensors)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """The classifier that `save` wrote; its `edges` are those that were used.
-
-        Parameters
-        ----------
-        path : path
-            The folder.
-
-        Returns
-        -------
-        MultiLabelClassifier
-            Ready to predict.
-        """
-        document, tensors = load_model(path)
-        if document.get("class") != cls.__name__:
-            raise FileFormatError(f"{path} holds a {document.get('class')!r}, not a {cls.__name__}")
+    def _restore(
+        cls,
+        document: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        path: str | os.PathLike[str],
+        parameters: Mapping[str, Any],
+    ) -> Self:
         pairs = np.array(document["edges"], dtype=np.int64).reshape(-1, 2)
-        loaded = cls(pairs, hidden=tuple(document["hidden"]))
+        loaded = cls(pairs, hidden=tuple(document["hidden"]))  # its edges are those that were used
         loaded.n_features_in_, loaded.n_outputs_ = document["n_features_in"], document["n_outputs"]
         loaded.classes_, loaded.edges_ = [np.arange(2)] * loaded.n_outputs_, pairs
-        unary, interaction = loaded._factors(0)
-        loaded.base_ = StructuredEstimator.from_state(
-            document["base"], tensors, path, unary=unary, interaction=interaction
-        )
+        given = dict(parameters, **dict(zip(("unary", "interaction"), loaded._factors(0), strict=True)))
+        loaded.base_ = StructuredEstimator.from_state(document["base"], tensors, path, **given)
         return loaded
 
     def __sklearn_tags__(self) -> Any:

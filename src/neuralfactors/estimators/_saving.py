@@ -1,20 +1,124 @@
-"""Estimators as documents: parameters, parts and all, as JSON can hold them, and back."""
+"""Estimators in folders, and as documents: parameters, parts and all, as JSON can hold them, and back."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from torch import Tensor, nn
 
 from neuralfactors._common.files import FileFormatError
+from neuralfactors._common.persistence import State, load_model, readable, save_model
 from neuralfactors.estimators._parts import Composed
 
 # Callbacks say where to write. They are of the machine that trained: models do not keep them, and cannot bring any.
 NEVER_STORED = "callbacks"
 PAIRS = "pairs"
+
+
+class Saved:
+    """What `save` writes into a folder and `load` reads back: every estimator, each under the name of its class.
+
+    A subclass has `_state`, and `_restore`, which makes the fitted estimator of it.
+    """
+
+    _registry: ClassVar[dict[str, type[Saved]]] = {}
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        Saved._registry[cls.__name__] = cls
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator into a folder: JSON and safetensors; no code.
+
+        Parameters
+        ----------
+        path : path
+            The folder, made if need be. A model that it holds already is replaced in one step.
+        """
+        save_model(path, *self.state())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], **parameters: Any) -> Self:
+        """The estimator that `save` wrote.
+
+        Parameters
+        ----------
+        path : path
+            The folder.
+        **parameters
+            Replace those in the file, by names such as `trainer__device`; of a `LatentSVM` and a
+            `MultiLabelClassifier`, those of its base. A module or function that was given to the estimator is not in
+            the file and must be given again.
+
+        Returns
+        -------
+        estimator
+            Of the class that was saved. `neuralfactors.estimators.load` accepts any; that of a class refuses others.
+
+        Raises
+        ------
+        FileFormatError
+            If the folder holds no such model, or a broken one.
+        """
+        document, tensors = load_model(path)
+        with readable(path):
+            return cls.from_state(document, tensors, path, **parameters)
+
+    def state(self) -> State:
+        """What a file needs to hold of the fitted estimator.
+
+        Returns
+        -------
+        document : dict
+            Class, parameters, fitted numbers and history, as JSON can hold them.
+        tensors : dict of str to Tensor
+            Parameters of the factors, by name.
+        """
+        return self._state()
+
+    def _state(self) -> State:
+        raise NotImplementedError
+
+    @classmethod
+    def from_state(
+        cls, document: Mapping[str, Any], tensors: Mapping[str, Tensor], path: str | os.PathLike[str], **parameters: Any
+    ) -> Self:
+        """The estimator that `state` came from.
+
+        Parameters
+        ----------
+        document : mapping
+            As `state` returns it.
+        tensors : mapping of str to Tensor
+            As `state` returns them.
+        path : path
+            Where they were read from, for errors.
+        **parameters
+            As in `load`.
+
+        Returns
+        -------
+        estimator
+            Of the class that the document names.
+        """
+        kind = cls._registry.get(document.get("class", ""))
+        if kind is None or not issubclass(kind, cls):
+            wanted = "n estimator" if cls is Saved else f" {cls.__name__}"
+            raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a{wanted}")
+        return kind._restore(document, tensors, path, parameters)
+
+    @classmethod
+    def _restore(
+        cls,
+        document: Mapping[str, Any],
+        tensors: Mapping[str, Tensor],
+        path: str | os.PathLike[str],
+        parameters: Mapping[str, Any],
+    ) -> Self:
+        raise NotImplementedError
 
 
 def to_document(parameters: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:

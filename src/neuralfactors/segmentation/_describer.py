@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from neuralfactors._common.files import FileFormatError
-from neuralfactors._common.persistence import State, load_model, readable, save_model
+from neuralfactors._common.persistence import State, load_model, readable, record_of, save_model
 from neuralfactors._core.graph import Graph
 from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.segmentation._auto_regions import choose_regions
@@ -244,12 +244,13 @@ class Describer:
         """
         if document.get("class") != KIND:
             raise FileFormatError(f"{Path(folder)} contains a {document.get('class')!r}, not {KIND}")
-        _check_backbone(document, options.get("backbone"), Path(folder))
+        settings = record_of(FeatureSettings, document["settings"], folder)
+        _check_backbone(document, settings, options.get("backbone"), Path(folder))
         parts: dict[str, dict[str, NDArray[Any]]] = {"words": {}, "scaling": {}}
         for key, tensor in tensors.items():
             part, _, name = key.partition(".")
             parts[part][name] = tensor.numpy()
-        describer = cls(FeatureSettings(**document["settings"]), _classes_from_json(document["classes"]))
+        describer = cls(settings, _classes_from_json(document["classes"]))
         describer.builder = FeatureBuilder.from_state(document["settings"], parts["words"], **options)
         describer.scaling = Scaling(**parts["scaling"])
         return describer
@@ -276,8 +277,9 @@ def _label_counts(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]
     return image.label_counts(labels)
 
 
-def _check_backbone(document: Mapping[str, Any], network: nn.Module | None, folder: Path) -> None:
-    settings = FeatureSettings(**document["settings"])
+def _check_backbone(
+    document: Mapping[str, Any], settings: FeatureSettings, network: nn.Module | None, folder: Path
+) -> None:
     if "backbone" not in document or not settings.uses_cnn:  # files may be older than portraits
         return
     kept = document["backbone"]
