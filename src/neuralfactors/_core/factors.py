@@ -13,9 +13,13 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from neuralfactors._common.extras import needs
 from neuralfactors._core.layers import Workspace, activate, draw_masks, join_ones, joined, make_hidden, stages
 from neuralfactors._core.table_symmetry import mirror_signs, project
+from neuralfactors._core.weight_signs import check_signs
 
 with needs("learning", "learn"):
     import torch
@@ -48,6 +52,10 @@ class Network(BaseEstimator):
     bias : bool, default=True
         Whether layers have one; it is regularised like all else. A factor without features keeps that of its output in
         any case: it is one table for all.
+    sign : array of shape (L, L) or (T, L, L), default=None
+        Signs that the weights of a linear factor must have: 1 for weights ≥ 0, −1 for weights ≤ 0, 0 for any. (L, L)
+        holds for the tables of all features and the bias; (T, L, L) has one for each of them, the bias last. With
+        ``2 * np.eye(L) - 1`` and no negative features, equal labels attract, and binary labels are submodular.
 
     Examples
     --------
@@ -62,6 +70,7 @@ class Network(BaseEstimator):
     symmetric: bool | Sequence[int] = False
     dropout: float = 0.0
     bias: bool = True
+    sign: ArrayLike | None = None
 
     def build(self, n_features: int, n_labels: int, order: int = 1, generator: torch.Generator | None = None) -> Factor:
         """The factor, with fresh parameters.
@@ -114,6 +123,8 @@ class Factor(nn.Module):
         As in `Network`.
     bias : bool, default=True
         As in `Network`.
+    sign : array of shape (L, L) or (T, L, L), default=None
+        As in `Network`; training keeps them by `impose_signs`.
     generator : torch.Generator, default=None
         Source of the initial weights; None: torch's own.
 
@@ -134,6 +145,7 @@ class Factor(nn.Module):
         symmetric: bool | Sequence[int] = Network.symmetric,
         dropout: float = Network.dropout,
         bias: bool = Network.bias,
+        sign: ArrayLike | None = Network.sign,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()
@@ -156,6 +168,30 @@ class Factor(nn.Module):
         n_outputs = n_labels**order if self.entries is None else int(self.entries.max()) + 1
         self.weight = nn.Parameter(torch.zeros(n_outputs, sizes[-1]))
         self.bias = nn.Parameter(torch.zeros(n_outputs)) if bias or n_features == 0 else None
+        self.weight_signs: Tensor | None
+        self.register_buffer("weight_signs", None if sign is None else self._check_sign(sign, n_labels, order), False)
+
+    def _check_sign(self, sign: ArrayLike, n_labels: int, order: int) -> Tensor:
+        """The sign of every output (n_outputs, T) by feature, the bias last."""
+        if len(self.hidden):
+            raise ValueError("sign needs a linear factor: hidden must be ()")
+        mirror = np.full(self.weight.shape[1] + (self.bias is not None), int(self.entries is not None), np.int8)
+        if self.signs is not None:
+            mirror = self.signs.numpy()[: len(mirror)]
+        tables = torch.from_numpy(check_signs("sign", sign, (n_labels,) * order, mirror).reshape(len(mirror), -1)).T
+        if self.entries is None:
+            return tables.contiguous()
+        return tables.new_zeros(len(self.weight), len(mirror)).index_copy(0, self.entries, tables)
+
+    @torch.no_grad()
+    def impose_signs(self) -> None:
+        """Set weights to zero that do not have the sign that they must have: the nearest ones that do."""
+        if self.weight_signs is None:
+            return
+        width = self.weight.shape[1]
+        self.weight.masked_fill_(self.weight_signs[:, :width] * self.weight < 0, 0.0)
+        if self.bias is not None:
+            self.bias.masked_fill_(self.weight_signs[:, width] * self.bias < 0, 0.0)
 
     def forward(self, features: Tensor) -> Tensor:
         """Values of the factor, differentiable.

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors._core.weight_signs import Signs, project
 from neuralfactors.inference import _kernels
 from neuralfactors.learning._convex_run import ConvexRun
 from neuralfactors.learning._history import Callback
 from neuralfactors.learning._linear_passes import LinearProblem
-from neuralfactors.learning._signs import Signs, project
 from neuralfactors.learning._simplex import maximise_on_simplex
 from neuralfactors.learning._warm_start import KeptBlocks, KeptLabellings
 

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor, nn
 
 from neuralfactors._core.factor_model import FactorModel
+from neuralfactors._core.factors import Factor
 from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.layers import Workspace
 from neuralfactors.learning._decode import Decoder
@@ -63,6 +64,7 @@ class Descent:
         self.model, self.settings, self.decoder, self.class_weight = model, settings, decoder, class_weight
         self.ranks = Ranks.current()
         self.groups = self._parameter_groups()
+        self.bounded = [part for part in model.modules() if isinstance(part, Factor) and part.weight_signs is not None]
         self.parameters = [parameter for group in self.groups for parameter in group["params"]]
         self.optimizer = make_optimizer(settings.trainer.optimizer, [dict(group) for group in self.groups])
         self.iterates = Iterates(model, self.parameters, settings.trainer.averaging)
@@ -203,6 +205,8 @@ class Descent:
                 if self.settings.regularise:
                     parameter.grad.add_(parameter.detach())
         self.optimizer.step()
+        for bounded in self.bounded:
+            bounded.impose_signs()
         drop_dust(self.parameters)
         refuse_divergence(self.parameters)
         if self.iterates.average is not None:

@@ -21,7 +21,7 @@ from neuralfactors._core.factors import Factor
 from neuralfactors._core.graph import Graph
 from neuralfactors._core.sparse import is_sparse
 from neuralfactors._core.typed_model import TypedModel
-from neuralfactors.learning._signs import Signs, check_signs
+from neuralfactors._core.weight_signs import Signs, check_signs
 from neuralfactors.learning._training_graphs import Samples
 
 
@@ -131,7 +131,9 @@ class Encoding:
         for pair, part in zip(pairs, self.edges, strict=True):
             rows = np.zeros((part.n_rows, *(n_labels,) * len(part.table)), np.int8)
             if pair in by_pair:
-                rows[(slice(None), *map(slice, part.table))] = check_signs(by_pair[pair], part.factor, part.table)
+                rows[(slice(None), *map(slice, part.table))] = check_signs(
+                    "interaction_sign", by_pair[pair], part.table, part.mirror
+                )
             found.append(rows.ravel())
         return np.concatenate(found)
 

@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
+import torch
 from linear_problems import N_LABELS, every_labelling, linear_problem, loss, psi, solve_primal
 from sklearn.base import clone
 
 from neuralfactors import Graph, Network
+from neuralfactors._core.weight_signs import check_signs, project
 from neuralfactors.datasets import make_chains, make_grids
-from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, load
-from neuralfactors.learning._signs import check_signs, project
+from neuralfactors.estimators import CuttingPlaneSVM, Decoder, FrankWolfeSVM, StructuralSVM, Subgradient, load
 
 ATTRACT = 2 * np.eye(N_LABELS, dtype=int) - 1
 LEARNERS = {
@@ -97,5 +98,44 @@ def test_projection_sets_wrong_signs_to_zero():
 )
 def test_wrong_signs_are_refused(signs, symmetric, message):
     factor = Network(symmetric=symmetric).build(2, 3, order=2)
+    mirror = np.zeros(3, np.int8) if factor.signs is None else factor.signs.numpy()
     with pytest.raises(ValueError, match=message):
-        check_signs(signs, factor, (3, 3))
+        check_signs("interaction_sign", signs, (3, 3), mirror)
+    with pytest.raises(ValueError, match=message.removeprefix("interaction_")):
+        Network(symmetric=symmetric, sign=signs).build(2, 3, order=2)
+
+
+def test_signs_need_linear_factors():
+    with pytest.raises(ValueError, match=r"sign needs a linear factor: hidden must be \(\)"):
+        Network((4,), sign=ATTRACT).build(2, 3, order=2)
+    with pytest.raises(ValueError, match="sign must be symmetric where tables are"):
+        Network(symmetric=True, sign=np.triu(ATTRACT)).build(2, 3, order=2)
+
+
+@pytest.mark.parametrize("symmetric", [False, True, [1, 1], [0, 1]])
+@pytest.mark.parametrize("bias", [True, False])
+def test_factors_impose_their_signs(symmetric, bias):
+    factor = Network(symmetric=symmetric, sign=ATTRACT, bias=bias).build(2, 3, order=2)
+    for parameter in factor.parameters():
+        torch.nn.init.normal_(parameter, generator=torch.Generator().manual_seed(0))
+    before = factor(torch.eye(2)).view(-1, 3, 3)
+    factor.impose_signs()
+    tables = factor(torch.cat([torch.eye(2), torch.zeros(1, 2)])).view(-1, 3, 3)
+    assert (tables[:2] * torch.from_numpy(ATTRACT) >= 0).all()
+    assert not torch.equal(before, tables[:2])
+    if not (symmetric or bias):
+        assert torch.equal(tables[:2], torch.where(before * torch.from_numpy(ATTRACT) >= 0, before, 0.0))
+
+
+@pytest.mark.parametrize("more", [{}, {"averaging": "linear"}, {"optimizer": "adam"}, {"keep": "last"}])
+def test_gradient_learners_keep_the_signs(more, tmp_path):
+    _, least, samples = optimum(0, ATTRACT)
+    trainer = Subgradient(**{"learning_rate": 0.05, "schedule": "cosine", **more})
+    svm = StructuralSVM((), Network(sign=ATTRACT), C=3.0, max_iter=300, n_labels=N_LABELS, trainer=trainer)
+    svm.fit(samples.X, samples.Y)
+    interaction = svm.model_.interaction
+    for values in (interaction.weight, interaction.bias[:, None]):
+        assert (values.detach().numpy() * ATTRACT.reshape(-1, 1) >= 0).all()
+    assert min(record["objective"] for record in svm.history_[1:]) == pytest.approx(least, rel=0.05)
+    svm.save(tmp_path)
+    assert np.array_equal(load(tmp_path).model_.interaction.weight_signs, interaction.weight_signs)
