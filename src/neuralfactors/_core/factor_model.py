@@ -150,6 +150,16 @@ class FactorModel(nn.Module):
         """
         return FactorModel(self.unary, None, self.n_labels)
 
+    def products_per_row(self) -> tuple[float, float]:
+        """Multiplications for a node and for an edge, at most.
+
+        Returns
+        -------
+        node, edge : float
+            As many as there are parameters; inf for modules of which nothing is known.
+        """
+        return products_of(self.unary), products_of(self.interaction)
+
     @property
     def rowwise(self) -> bool:
         """Whether each row is computed independently and deterministically, so some can be computed without others.
@@ -219,6 +229,15 @@ class BatchModel(FactorModel):
     def rowwise(self) -> bool:
         """Never: what such a module computes of a row may depend on any other."""
         return False
+
+
+def products_of(factor: nn.Module | None) -> float:
+    """Multiplications for a row of a factor, or of the largest of several in a container; inf where that is unknown."""
+    if isinstance(factor, (nn.ModuleList, nn.ModuleDict)):
+        return max(map(products_of, factor.children()), default=0.0)
+    if factor is None:
+        return 0.0
+    return float(sum(p.numel() for p in factor.parameters())) if _is_rowwise(factor) else float("inf")
 
 
 def _is_rowwise(factor: nn.Module) -> bool:

@@ -29,6 +29,7 @@ from neuralfactors.learning._optimizers import (
     refuse_divergence,
 )
 from neuralfactors.learning._subgradient import TrainingSettings
+from neuralfactors.learning._threads import Workload
 from neuralfactors.learning._training_graphs import Samples
 
 PARTS = ("unary", "interaction")
@@ -71,7 +72,7 @@ class Descent:
         self.progress = Progress()
         self.reached: tuple[float, float] | None = None  # last loss of a trained iterate, and that of constant scores
         self.untrained: float | None = None  # objective at the start, where it is known
-        self.workspace = Workspace()
+        self.workspace, self.workload = Workspace(), Workload(model)
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
         groups, trainer = [], self.settings.trainer
@@ -161,7 +162,8 @@ class Descent:
         """One update from the graphs of `indices`."""
         clock = Clock(totals.seconds)
         self.differentiate(samples, indices, totals, clock)
-        self.update(len(indices), t)
+        with self.workload.threads():
+            self.update(len(indices), t)
         clock.lap("update")
 
     def differentiate(self, samples: Samples, indices: Sequence[int], totals: Totals, clock: Clock) -> None:
@@ -172,7 +174,8 @@ class Descent:
             batch, y = samples.batch(chunk, reference.dtype)
             batch, y = batch.to(reference.device), y.to(reference.device)
             clock.lap("read")
-            self.accumulate(batch, y, totals, clock, samples.weights(chunk))
+            with self.workload.threads(batch):
+                self.accumulate(batch, y, totals, clock, samples.weights(chunk))
 
     def accumulate(
         self, batch: GraphBatch, y: Tensor, totals: Totals, clock: Clock, weight: Tensor | None = None

@@ -1,0 +1,46 @@
+"""Threads of torch, only where there is work for them.
+
+Torch hands matrix products, sums by index and steps of optimisers to all its threads, however small they are. With
+small graphs that takes ten times as long as the work itself, and far more where other programs keep the cores busy.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import torch
+
+from neuralfactors._core.factor_model import FactorModel
+from neuralfactors._core.graph_batch import GraphBatch
+
+ENOUGH = 2**22  # products: a fraction of a millisecond on one core
+
+
+class Workload:
+    """How much the steps of a training loop have to compute.
+
+    Parameters
+    ----------
+    model : FactorModel
+        What is trained.
+    """
+
+    def __init__(self, model: FactorModel) -> None:
+        self.per_node, self.per_edge = model.products_per_row()
+        self.products = float("inf")  # of the last batch
+
+    @contextmanager
+    def threads(self, batch: GraphBatch | None = None) -> Iterator[None]:
+        """Use one thread of torch inside, unless `batch`, or the last one, has enough to compute for all of them."""
+        if batch is not None:
+            self.products = batch.n_nodes * self.per_node + batch.n_edges * self.per_edge
+        before = torch.get_num_threads()
+        if self.products >= ENOUGH or before == 1:
+            yield
+            return
+        torch.set_num_threads(1)
+        try:
+            yield
+        finally:
+            torch.set_num_threads(before)
