@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -12,7 +11,7 @@ import numpy as np
 import torch
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
-from torch import Tensor, nn
+from torch import nn
 
 from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import State
@@ -21,7 +20,7 @@ from neuralfactors._core.factors import Network
 from neuralfactors._core.node_types import NodeTypes
 from neuralfactors._core.typed_model import TypedModel
 from neuralfactors.estimators._prediction import Predictor
-from neuralfactors.estimators._saving import Saved, from_document, to_document, to_json
+from neuralfactors.estimators._saving import Saved, Stored, from_document, to_document, to_json
 from neuralfactors.learning._history import Callback
 from neuralfactors.learning._training_graphs import Samples
 
@@ -72,14 +71,8 @@ class StructuredEstimator(Saved, Predictor):
         return State({**document, "history": self.history_}, self.model_.state_dict())
 
     @classmethod
-    def _restore(
-        cls,
-        document: Mapping[str, Any],
-        tensors: Mapping[str, Tensor],
-        path: str | os.PathLike[str],
-        parameters: Mapping[str, Any],
-    ) -> Self:
-        estimator = cls()
+    def _restore(cls, stored: Stored) -> Self:
+        estimator, (document, tensors, path, parameters) = cls(), stored
         from_document(estimator, document, path, parameters)
         for name in cls._fitted:
             if name in document["fitted"]:

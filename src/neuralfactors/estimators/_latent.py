@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
@@ -22,7 +21,7 @@ from neuralfactors.estimators._base import StructuredEstimator
 from neuralfactors.estimators._labels import LabelledPredictor, Predictions
 from neuralfactors.estimators._parts import Parts, or_default
 from neuralfactors.estimators._prediction import Predictor
-from neuralfactors.estimators._saving import Saved, from_document, to_document, to_json
+from neuralfactors.estimators._saving import Saved, Stored, from_document, to_document, to_json
 from neuralfactors.estimators._start_states import start_states
 from neuralfactors.estimators._structural import StructuralSVM
 from neuralfactors.learning._losses import check_count, check_option
@@ -223,14 +222,8 @@ class LatentSVM(Saved, LabelledPredictor):
         return State(body, tensors)
 
     @classmethod
-    def _restore(
-        cls,
-        document: Mapping[str, Any],
-        tensors: Mapping[str, Tensor],
-        path: str | os.PathLike[str],
-        parameters: Mapping[str, Any],
-    ) -> Self:
-        loaded = cls()
+    def _restore(cls, stored: Stored) -> Self:
+        loaded, (document, tensors, path, parameters) = cls(), stored
         from_document(loaded, document, path, {})
         loaded.base_ = StructuredEstimator.from_state(document["base"], tensors, path, **parameters)
         loaded.base = type(loaded.base_)()

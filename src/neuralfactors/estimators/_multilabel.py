@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
 from typing import Any, ClassVar, Self
@@ -22,7 +21,7 @@ from neuralfactors._core.factors import Factor
 from neuralfactors._core.graph import Graph
 from neuralfactors.estimators._base import StructuredEstimator
 from neuralfactors.estimators._parts import Composed, Parts, or_default
-from neuralfactors.estimators._saving import Saved
+from neuralfactors.estimators._saving import Saved, Stored
 from neuralfactors.estimators._structural import StructuralSVM
 from neuralfactors.learning._losses import check_option
 
@@ -139,13 +138,8 @@ class MultiLabelClassifier(Saved, ClassifierMixin, Composed):
         return State(body, tensors)
 
     @classmethod
-    def _restore(
-        cls,
-        document: Mapping[str, Any],
-        tensors: Mapping[str, Tensor],
-        path: str | os.PathLike[str],
-        parameters: Mapping[str, Any],
-    ) -> Self:
+    def _restore(cls, stored: Stored) -> Self:
+        document, tensors, path, parameters = stored
         pairs = np.array(document["edges"], dtype=np.int64).reshape(-1, 2)
         loaded = cls(pairs, hidden=tuple(document["hidden"]))  # its edges are those that were used
         loaded.n_features_in_, loaded.n_outputs_ = document["n_features_in"], document["n_outputs"]

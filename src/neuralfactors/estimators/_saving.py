@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from torch import Tensor, nn
@@ -16,6 +16,15 @@ from neuralfactors.estimators._parts import Composed
 # Callbacks say where to write. They are of the machine that trained: models do not keep them, and cannot bring any.
 NEVER_STORED = "callbacks"
 PAIRS = "pairs"
+
+
+class Stored(NamedTuple):
+    """What an estimator is made of again."""
+
+    document: Mapping[str, Any]
+    tensors: Mapping[str, Tensor]
+    path: str | os.PathLike[str]  # where they were read from, for errors
+    parameters: Mapping[str, Any]  # in place of those in the document
 
 
 class Saved:
@@ -108,16 +117,10 @@ class Saved:
         if kind is None or not issubclass(kind, cls):
             wanted = "n estimator" if cls is Saved else f" {cls.__name__}"
             raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a{wanted}")
-        return kind._restore(document, tensors, path, parameters)
+        return kind._restore(Stored(document, tensors, path, parameters))
 
     @classmethod
-    def _restore(
-        cls,
-        document: Mapping[str, Any],
-        tensors: Mapping[str, Tensor],
-        path: str | os.PathLike[str],
-        parameters: Mapping[str, Any],
-    ) -> Self:
+    def _restore(cls, stored: Stored) -> Self:
         raise NotImplementedError
 
 
