@@ -14,6 +14,7 @@ from neuralfactors._common.files import sealed
 COMMANDS = (
     "demo",
     "train",
+    "claims",
     "compare",
     "tune",
     "resume",

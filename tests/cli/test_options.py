@@ -27,6 +27,7 @@ def test_what_is_set_goes_to_features_or_to_parameters():
     of_model = {"trainer__optimizer": "sgd", "batch_size": None, "cost": "pixel", "unary__hidden": [8, 4]}
     assert changes(given) == ({"softness": 0}, of_model)
     assert changes(None) == ({}, {})
+    assert changes(["C=3"], C=4, max_iter=None) == ({}, {"C": 4})
     with pytest.raises(ValueError, match="set must be NAME=VALUE, got 'mirror'"):
         changes(["mirror"])
 

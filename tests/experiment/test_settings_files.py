@@ -5,7 +5,7 @@ import json
 import pytest
 
 from neuralfactors._common.files import FileFormatError
-from neuralfactors._experiment.settings_files import every_variant, parameters_of, read_settings, read_settings_of
+from neuralfactors._experiment.settings_files import changes_for, parameters_of, read_settings, read_settings_of
 from neuralfactors._runs import RunFolder, Settings
 
 
@@ -78,8 +78,9 @@ def test_later_layers_replace_single_parameters():
     assert parameters_of(["SGD"]) == parameters_of(["SGD"], {"SGD": {}}) == {}
 
 
-def test_the_same_for_every_variant():
-    assert every_variant(["a", "b"], C=1, tol=None) == {"a": {"C": 1}, "b": {"C": 1}}
-    assert every_variant(["a"], C=None) == every_variant([], C=1) == {}
-    found = every_variant(["a", "b"], C=1)
-    assert found["a"] is not found["b"]
+def test_changes_go_to_the_variants_that_have_them():
+    found = changes_for(["unary", "SGD"], {"C": 3.0, "decoder__method": "trws"})
+    assert found == {"unary": {"C": 3.0}, "SGD": {"C": 3.0, "decoder__method": "trws"}}
+    assert changes_for(["unary"], {}) == {"unary": {}}
+    with pytest.raises(ValueError, match="unary has no parameter 'decoder__method'"):
+        changes_for(["unary"], {"decoder__method": "trws"})

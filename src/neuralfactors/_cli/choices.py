@@ -49,8 +49,11 @@ class Choices:
     validate: str | None
     void: Sequence[str] | None
     drop: Sequence[str] | None
-    procedure: str
-    changes: Sequence[str] | None
+    procedure: str = RunConfig.procedure
+    changes: Sequence[str] | None = None
+    regions_from: Path | None = None
+    features_from: Path | None = None
+    pages: str | None = None
 
     @cached_property
     def known(self) -> Preset | None:
@@ -66,10 +69,10 @@ class Choices:
 
         `splits` are fields of `Splits` that only one of the commands has.
         """
-        from neuralfactors._experiment import changes_for, every_variant, parameters_of, read_settings_of
+        from neuralfactors._experiment import changes_for, parameters_of, read_settings_of
 
         config = self._start(variants, tuning=tuning)
-        features, parameters = options.changes(self.changes)
+        features, parameters = options.changes(self.changes, max_iter=self.epochs)
         layers = read_settings_of(self.settings or (), variants)
         return replace(
             config,
@@ -77,16 +80,11 @@ class Choices:
             splits=options.with_given(config.splits, train=self.split, val=self.validate, **splits),
             mirror=config.mirror if self.mirror is None else self.mirror,
             features={**config.features, **features, **options.region_options(self.regions)},
-            parameters=parameters_of(
-                variants,
-                config.parameters,
-                *layers,
-                changes_for(variants, parameters),
-                every_variant(variants, max_iter=self.epochs),
-            ),
+            parameters=parameters_of(variants, config.parameters, *layers, changes_for(variants, parameters)),
             limits={**config.limits, **_limits(self.limit or (), variants)},
             void=(*config.void, *(self.void or ())),
             drop=(*config.drop, *(self.drop or ())),
+            **options.brought(self.regions_from, self.regions, self.features_from, self.features, self.pages),
         )
 
     def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:

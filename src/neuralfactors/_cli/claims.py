@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -11,7 +13,9 @@ from neuralfactors._cli import choices, options
 from neuralfactors._cli.app import command
 from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import show_claims
-from neuralfactors._runs import RunConfig
+
+if TYPE_CHECKING:
+    from neuralfactors._experiment.claims.study import Study
 
 Names = Annotated[str, typer.Option(metavar="NAMES", help="Claims to test, separated by commas, or all.")]
 Regressions = Annotated[
@@ -50,28 +54,29 @@ def claims(
     Differences come with 95 % intervals of a bootstrap over images and seeds, paired by both. The figures are in
     RUN/claims.json. To continue an interrupted experiment, repeat the command.
     """
+    from neuralfactors._experiment.claims.study import settle_claims
+
+    chosen = choices.Choices(
+        data, preset, "bow", settings, regions, epochs, limit, mirror, split, validate, void, drop, changes=changes
+    )
+    study = _study(chosen, claims, regressions, test, range(seeds), trials)
+    with options.resumable(out):
+        path = settle_claims(study, out, options.means(cache, jobs, None), options.command_line())
+    show_claims(path.parent, as_json=as_json)
+    tell(f"The figures are in {path}.")
+
+
+def _study(
+    chosen: choices.Choices, claims: str, regressions: str, test: str | None, seeds: Iterable[int], trials: int
+) -> Study:
     from neuralfactors._experiment.claims.recipes import CLAIMS, REGRESSIONS, check_claims
-    from neuralfactors._experiment.claims.study import Study, settle_claims
+    from neuralfactors._experiment.claims.study import Study
     from neuralfactors._experiment.claims.training import BASIS, BIFURCATED
 
     names = list(CLAIMS) if claims == "all" else check_claims(list(options.listed(claims)))
     kinds = tuple(kind for kind in REGRESSIONS if kind in options.listed(regressions))
     if len(kinds) != len(set(options.listed(regressions))):
         raise ValueError(f"regressions must be some of {', '.join(REGRESSIONS)}, got {regressions!r}")
-    chosen = choices.Choices(
-        data, preset, "bow", settings, regions, epochs, limit, mirror, split, validate, void, drop,
-        RunConfig.procedure, changes,
-    )  # fmt: skip
-    rows = (BASIS, BIFURCATED)
-    study = Study(
-        chosen.config(rows, test=test),
-        chosen.config(rows, tuning=True),
-        tuple(names),
-        kinds,
-        tuple(range(seeds)),
-        trials,
-    )
-    with options.resumable(out):
-        path = settle_claims(study, out, options.means(cache, jobs, None), options.command_line())
-    show_claims(path.parent, as_json=as_json)
-    tell(f"The figures are in {path}.")
+    judged, tuned = (chosen.config((BASIS, BIFURCATED), tuning=tuning) for tuning in (False, True))
+    judged = replace(judged, splits=options.with_given(judged.splits, test=test))
+    return Study(judged, tuned, tuple(names), kinds, tuple(seeds), trials)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +13,12 @@ from neuralfactors._cli.report import tell_report
 from neuralfactors._cli.terminal_tables import show_comparison
 from neuralfactors._runs import STATE_OF_THE_ART, TABLED, RunConfig, variant_key
 
+Seeds = Annotated[
+    int | None,
+    typer.Option(min=1, help="Number of seeds to train each variant with.", show_default="1, or the preset's"),
+]
+Test = Annotated[str | None, typer.Option(help="Split to evaluate.", show_default="test if it exists, else val")]
+
 
 @command("compare", "neuralfactors compare msrc21 --preset msrc21 --variants unary,SGD,int+nrl --out runs/msrc21")
 def compare(
@@ -22,10 +27,7 @@ def compare(
     preset: choices.PresetName = None,
     variants: Annotated[str, typer.Option(help="Rows of the paper's table, separated by commas, or all.")] = "all",
     features: choices.Features = "bow",
-    seeds: Annotated[
-        int | None,
-        typer.Option(min=1, help="Number of seeds to train each variant with.", show_default="1, or the preset's"),
-    ] = None,
+    seeds: Seeds = None,
     settings: options.Settings = None,
     procedure: options.Procedure = RunConfig.procedure,
     changes: options.Changes = None,
@@ -38,9 +40,7 @@ def compare(
     mirror: options.Mirror = None,
     split: choices.Split = None,
     validate: choices.Validate = None,
-    test: Annotated[
-        str | None, typer.Option(help="Split to evaluate.", show_default="test if it exists, else val")
-    ] = None,
+    test: Test = None,
     void: options.Void = None,
     drop: options.Drop = None,
     cache: options.Cache = None,
@@ -57,14 +57,9 @@ def compare(
 
     chosen = choices.Choices(
         data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop, procedure,
-        changes,
+        changes, regions_from, features_from, pages,
     )  # fmt: skip
-    config = replace(
-        chosen.config(_keys(variants, features), test=test),
-        regions_from=options.own_regions(regions_from, regions),
-        features_from=options.own_features(features_from, features),
-        pages=options.page_use(pages),
-    )
+    config = chosen.config(_keys(variants, features), test=test)
     numbers = range(seeds or (chosen.known.seeds if chosen.known else 1))
     with options.resumable(out):
         experiment.compare(config, numbers, out, options.means(cache, jobs, dask), options.command_line())

@@ -20,6 +20,7 @@ from neuralfactors._runs.config import PageUse
 
 if TYPE_CHECKING:
     from neuralfactors._experiment import Means
+    from neuralfactors._experiment.procedures import Procedure as Began
 
 Run = Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run.")]
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="Folder with images/, labels/ and classes.txt.")]
@@ -143,8 +144,8 @@ def listed(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(","))
 
 
-def changes(assigned: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What --set says of features, and of parameters; values are JSON, or else words.
+def changes(assigned: Sequence[str] | None, **given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What --set says of features, and of parameters; values are JSON, or else words. Those `given` replace them.
 
     >>> changes(["root=false", "C=10", "decoder__method=trws"])
     ({'root': False}, {'C': 10, 'decoder__method': 'trws'})
@@ -159,7 +160,15 @@ def changes(assigned: Sequence[str] | None) -> tuple[dict[str, Any], dict[str, A
             raise ValueError(f"set must be NAME=VALUE, got {each!r}")
         of_features = name in FeatureSettings.__dataclass_fields__
         (features if of_features else parameters)[name] = _value(value)
-    return features, parameters
+    return features, parameters | {name: value for name, value in given.items() if value is not None}
+
+
+def begin(procedure: str, assigned: Sequence[str] | None, **given: Any) -> tuple[Began, dict[str, Any]]:
+    """The procedure of that name with the features that --set says, and what is said of parameters; see `changes`."""
+    from neuralfactors._experiment import procedure_called
+
+    began, (features, parameters) = procedure_called(procedure), changes(assigned, **given)
+    return replace(began, features={**began.features, **features}), parameters
 
 
 def _value(text: str) -> Any:
@@ -206,6 +215,17 @@ def page_use(pages: str | None) -> PageUse | None:
     if pages is not None and pages not in get_args(PageUse):
         raise ValueError(f"pages must be {' or '.join(get_args(PageUse))}, got {pages!r}")
     return cast(PageUse | None, pages)
+
+
+def brought(
+    regions_from: Path | None, regions: str | None, features_from: Path | None, features: str, pages: str | None
+) -> dict[str, Any]:
+    """What `RunConfig` is told of that users bring: regions, features, and what pages of a TIFF are."""
+    return {
+        "regions_from": own_regions(regions_from, regions),
+        "features_from": own_features(features_from, features),
+        "pages": page_use(pages),
+    }
 
 
 def feature_options(features: str, regions: str | None, backbone: str | None) -> dict[str, Any]:

@@ -39,8 +39,7 @@ def prepare(
     config = RunConfig(
         str(data), features=options.feature_options(features, regions, backbone), splits=Splits(split),
         mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
-        regions_from=options.own_regions(regions_from, regions),
-        features_from=options.own_features(features_from, features), pages=options.page_use(pages),
+        **options.brought(regions_from, regions, features_from, features, pages),
     )  # fmt: skip
     count, folder = fill_cache(config, options.means(cache, jobs, dask)), cache_folder(cache)
     if as_json:

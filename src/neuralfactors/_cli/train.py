@@ -39,18 +39,13 @@ def train(
     """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
     from neuralfactors import _experiment as experiment
 
-    key = variant_key(variant)
-    layers = experiment.read_settings_of(settings or (), [key])
-    began, (of_features, of_model) = experiment.procedure_called(procedure), options.changes(changes)
-    given = [experiment.changes_for([key], of_model), experiment.every_variant([key], max_iter=epochs, balance=balance)]
+    key, (began, of_model) = variant_key(variant), options.begin(procedure, changes, max_iter=epochs, balance=balance)
+    layers = [*experiment.read_settings_of(settings or (), [key]), experiment.changes_for([key], of_model)]
+    described = {**began.features, **options.feature_options(features, regions, backbone)}
     config = RunConfig(
-        str(data), (key,), "train",
-        {**began.features, **of_features, **options.feature_options(features, regions, backbone)},
-        experiment.parameters_of([key], began.parameters, *layers, *given), None, Splits(split, validate, validate),
-        mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
-        regions_from=options.own_regions(regions_from, regions),
-        features_from=options.own_features(features_from, features), pages=options.page_use(pages),
-        procedure=procedure,
+        str(data), (key,), "train", described, experiment.parameters_of([key], began.parameters, *layers), None,
+        Splits(split, validate, validate), mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()),
+        seed=seed, procedure=procedure, **options.brought(regions_from, regions, features_from, features, pages),
     )  # fmt: skip
     with options.resumable(out):
         experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())

@@ -69,20 +69,24 @@ def tune(
     """
     from neuralfactors import _experiment as experiment
 
-    if folds and (holdout or validate):
-        raise ValueError("--folds validates on the training images: leave out --holdout and --validate")
     chosen = choices.Choices(
         data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop, procedure,
         changes,
     )  # fmt: skip
-    held = holdout or (0 if validate else None)
-    config = chosen.config([variant_key(variant)], tuning=True, holdout=held, seed=seed)
+    config = chosen.config([variant_key(variant)], tuning=True, holdout=_held(holdout, validate, folds), seed=seed)
     plan = Search(trials, None if search is None else options.listed(search), folds)
     with options.resumable(out):
         experiment.tune(config, plan, out, options.means(cache, jobs, dask), options.command_line())
     folder = RunFolder(out)
     show_trials(folder, as_json=as_json)
     tell(f"The settings are in {folder.settings.path}. Next: {_next_command(chosen, variant, seed, folder)} --out RUN")
+
+
+def _held(holdout: int | None, validate: str | None, folds: int) -> int | None:
+    """Training images to hold out; None: as many as the preset does."""
+    if folds and (holdout or validate):
+        raise ValueError("--folds validates on the training images: leave out --holdout and --validate")
+    return holdout or (0 if validate else None)
 
 
 def _next_command(chosen: choices.Choices, variant: str, seed: int, folder: RunFolder) -> str:

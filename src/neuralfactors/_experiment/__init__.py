@@ -13,7 +13,7 @@ with needs("an experiment", "segment"):
     from neuralfactors._experiment.presets import PRESETS, Preset
     from neuralfactors._experiment.procedures import procedure_called
     from neuralfactors._experiment.rows import evaluate_row
-    from neuralfactors._experiment.settings_files import changes_for, every_variant, parameters_of, read_settings_of
+    from neuralfactors._experiment.settings_files import changes_for, parameters_of, read_settings_of
     from neuralfactors._experiment.training import train
     from neuralfactors._experiment.tuning.search import tune
     from neuralfactors._experiment.variants import VARIANTS
@@ -27,7 +27,6 @@ __all__ = [
     "changes_for",
     "compare",
     "evaluate_row",
-    "every_variant",
     "fill_cache",
     "parameters_of",
     "procedure_called",

@@ -54,9 +54,3 @@ def changes_for(variants: Sequence[str], changes: Mapping[str, Any]) -> dict[str
     if unknown:
         raise ValueError(f"{', '.join(variants)} has no parameter {unknown[0]!r}, nor do features have such an option")
     return found
-
-
-def every_variant(variants: Iterable[str], **values: Any) -> dict[str, dict[str, Any]]:
-    """The same parameters for each of `variants`, without those that are None."""
-    given = {name: value for name, value in values.items() if value is not None}
-    return {variant: dict(given) for variant in variants} if given else {}
