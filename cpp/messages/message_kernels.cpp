@@ -13,12 +13,30 @@ namespace {
 
 constexpr float kInfinity = INFINITY;
 
+// A row that is worked on: in registers where its length is known, else in memory.
+template <int NV>
+struct Row {
+  Float8 values[NV];
+  explicit Row(float*) {
+    for (Float8& x : values) x = fill(0);
+  }
+  Float8 operator[](int k) const { return values[k]; }
+  void set(int k, Float8 x) { values[k] = x; }
+};
+template <>
+struct Row<0> {
+  float* values;
+  explicit Row(float* scratch) : values(scratch) {}
+  Float8 operator[](int k) const { return load(values + k * kLanes); }
+  void set(int k, Float8 x) { store(values + k * kLanes, x); }
+};
+
 // The kernels below are templates on the number NV of vectors in a row, so that accumulators stay in registers.
 // NV = 0 stands for "read it at run time".
 // They must be inlined: a call for every message costs a tenth of a sweep over few labels.
 
-template <int NV>
-NF_ALWAYS_INLINE void max_rows(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+template <int NV, class Out>
+NF_ALWAYS_INLINE void max_rows(const float* table, int n_rows, int row, int nv, const float* h, Out& out) {
   constexpr int kBlock = NV ? NV : 4;
   constexpr int kChains = kBlock <= 2 ? 4 : 2;  // independent maxima hide the latency of short rows
   for (int k0 = 0; k0 < nv; k0 += kBlock) {
@@ -40,14 +58,14 @@ NF_ALWAYS_INLINE void max_rows(const float* table, int n_rows, int row, int nv, 
     }
     for (int k = 0; k < width; ++k) {
       for (int c = 1; c < kChains; ++c) best[0][k] = max(best[0][k], best[c][k]);
-      store(out + (k0 + k) * kLanes, best[0][k]);
+      out.set(k0 + k, best[0][k]);
     }
   }
 }
 
 // Eight rows at a time; r[k] points to row k, the last row standing in for those behind it.
-template <int NV>
-NF_ALWAYS_INLINE void max_columns(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+template <int NV, class Out>
+NF_ALWAYS_INLINE void max_columns(const float* table, int n_rows, int row, int nv, const float* h, Out& out) {
   for (int a0 = 0; a0 < n_rows; a0 += kLanes) {
     const float* first = table + static_cast<std::size_t>(a0) * row;
     const float* last = table + static_cast<std::size_t>(n_rows - 1) * row;
@@ -60,19 +78,21 @@ NF_ALWAYS_INLINE void max_columns(const float* table, int n_rows, int row, int n
       const Float8 hq = load(h + q * kLanes);
       for (int k = 0; k < kLanes; ++k) best[k] = max(best[k], hq + load(r[k] + q * kLanes));
     }
-    store(out + a0, reduce_max_each(best));
+    out.set(a0 / kLanes, reduce_max_each(best));
   }
 }
 
 // `cap` is +inf where the last vector holds labels and -inf behind them.
-inline float max_of(const float* p, int nv, Float8 cap) {
-  Float8 m = min(load(p + (nv - 1) * kLanes), cap);
-  for (int k = 0; k + 1 < nv; ++k) m = max(m, load(p + k * kLanes));
+template <class R>
+float max_of(const R& row, int nv, Float8 cap) {
+  Float8 m = min(row[nv - 1], cap);
+  for (int k = 0; k + 1 < nv; ++k) m = max(m, row[k]);
   return reduce_max(m);
 }
 
-inline void accumulate(float* sum, const float* p, int nv) {
-  for (int k = 0; k < nv; ++k) store(sum + k * kLanes, load(sum + k * kLanes) + load(p + k * kLanes));
+template <class R>
+void accumulate(R& sum, const float* p, int nv) {
+  for (int k = 0; k < nv; ++k) sum.set(k, sum[k] + load(p + k * kLanes));
 }
 
 inline int argmax(const float* p, int n) {
@@ -89,9 +109,11 @@ struct Direction {
   float* to_ahead;
 };
 
-// Where rows and messages begin and how long they are, if all nodes have the same number of labels.
-template <int NV>
+// Where rows and messages begin and how long they are, if all nodes have the same number of labels. If these fill whole
+// vectors, as they do in models that labels have left, loops over them have lengths that the compiler knows.
+template <int NV, bool Full = false>
 struct Uniform {
+  using NodeRow = Row<NV>;
   int nv, n_labels, step;
   Float8 last;  // +inf where the last vector of a row holds labels, -inf behind them
 
@@ -105,23 +127,24 @@ struct Uniform {
   std::size_t from_behind(int q) const { return row(q); }
   std::size_t from_ahead(int q) const { return row(q); }
   std::size_t to_ahead(int slot) const { return row(slot); }
-  int count(int) const { return n_labels; }
-  int table_row(int) const { return step; }
+  int count(int) const { return Full ? NV * kLanes : n_labels; }
+  int table_row(int) const { return Full ? NV * kLanes : step; }
   Float8 cap(int) const { return last; }
-  NF_ALWAYS_INLINE void over_rows(const float* table, int rows, int row_step, int, const float* h, float* out) const {
+  NF_ALWAYS_INLINE void over_rows(const float* table, int rows, int row_step, int, const float* h, Row<NV>& out) const {
     max_rows<NV>(table, rows, row_step, nv, h, out);
   }
   NF_ALWAYS_INLINE void over_columns(const float* table, int rows, int row_step, int, const float* h,
-                                     float* out) const {
+                                     Row<NV>& out) const {
     max_columns<NV>(table, rows, row_step, nv, h, out);
   }
 };
 
-void max_rows_any(const float* table, int n_rows, int row, int nv, const float* h, float* out);
-void max_columns_any(const float* table, int n_rows, int row, int nv, const float* h, float* out);
+void max_rows_any(const float* table, int n_rows, int row, int nv, const float* h, Row<0>& out);
+void max_columns_any(const float* table, int n_rows, int row, int nv, const float* h, Row<0>& out);
 
 // The same where each node has a number of labels of its own.
 struct Ragged {
+  using NodeRow = Row<0>;
   const Sweep& s;
   const std::size_t *behind, *ahead, *to;
   alignas(32) float last[kLanes][kLanes];  // by the number of labels modulo kLanes
@@ -142,10 +165,10 @@ struct Ragged {
   int width(int i) const { return (s.count[i] + kLanes - 1) / kLanes; }
   int table_row(int slot) const { return s.table_rows[slot]; }
   Float8 cap(int i) const { return load(last[s.count[i] % kLanes]); }
-  void over_rows(const float* table, int rows, int row_step, int nv, const float* h, float* out) const {
+  void over_rows(const float* table, int rows, int row_step, int nv, const float* h, Row<0>& out) const {
     max_rows_any(table, rows, row_step, nv, h, out);
   }
-  void over_columns(const float* table, int rows, int row_step, int nv, const float* h, float* out) const {
+  void over_columns(const float* table, int rows, int row_step, int nv, const float* h, Row<0>& out) const {
     max_columns_any(table, rows, row_step, nv, h, out);
   }
 };
@@ -156,18 +179,20 @@ double sweep(const Sweep& s, const SweepOptions& o, const Layout& layout) {
       o.forward
           ? Direction{s.in_begin, s.out_begin, s.earlier, s.later, s.in_slot, s.to_later, s.to_earlier, s.to_later}
           : Direction{s.out_begin, s.in_begin, s.later, s.earlier, s.out_slot, s.to_earlier, s.to_later, s.to_earlier};
-  float *theta = s.scratch, *h = theta + s.stride, *message = h + s.stride, *rounded = message + s.stride;
+  typename Layout::NodeRow theta(s.scratch), message(s.scratch + s.stride);
+  float *h = s.scratch + 2 * s.stride, *sums = h + s.stride;
+  Row<0> rounded(sums);
   const Float8 keep = fill(o.damping), take = fill(1 - o.damping);
   double bound = 0;
   for (int step = 0; step < s.n_nodes; ++step) {
     const int i = o.forward ? step : s.n_nodes - 1 - step;
     const int n_labels = layout.count(i), nv = layout.width(i);
     const float* unary = s.unary + layout.row(i);
-    for (int k = 0; k < nv; ++k) store(theta + k * kLanes, load(unary + k * kLanes));
+    for (int k = 0; k < nv; ++k) theta.set(k, load(unary + k * kLanes));
     for (int q = d.ahead_begin[i]; q < d.ahead_begin[i + 1]; ++q)
       accumulate(theta, d.from_ahead + layout.from_ahead(q), nv);
     if (o.round) {  // best label given the labels behind and the messages from ahead
-      for (int k = 0; k < nv; ++k) store(rounded + k * kLanes, load(theta + k * kLanes));
+      for (int k = 0; k < nv; ++k) rounded.set(k, theta[k]);
       for (int q = d.behind_begin[i]; q < d.behind_begin[i + 1]; ++q) {
         const int slot = o.forward ? s.out_slot[q] : q, label = s.labels[d.behind_node[q]];
         const std::size_t row = layout.table_row(slot);
@@ -175,10 +200,10 @@ double sweep(const Sweep& s, const SweepOptions& o, const Layout& layout) {
           accumulate(rounded, s.table[slot] + static_cast<std::size_t>(label) * row, nv);
         } else {
           const float* column = s.table[slot] + label;
-          for (int a = 0; a < n_labels; ++a) rounded[a] += column[static_cast<std::size_t>(a) * row];
+          for (int a = 0; a < n_labels; ++a) sums[a] += column[static_cast<std::size_t>(a) * row];
         }
       }
-      s.labels[i] = argmax(rounded, n_labels);
+      s.labels[i] = argmax(sums, n_labels);
     }
     for (int q = d.behind_begin[i]; q < d.behind_begin[i + 1]; ++q)
       accumulate(theta, d.from_behind + layout.from_behind(q), nv);
@@ -186,11 +211,11 @@ double sweep(const Sweep& s, const SweepOptions& o, const Layout& layout) {
     bound += top;
     const Float8 shift = fill(top), weight = fill(s.weight[i]);
     if (s.belief)
-      for (int k = 0; k < nv; ++k) store(s.belief + layout.row(i) + k * kLanes, load(theta + k * kLanes) - shift);
-    for (int k = 0; k < nv; ++k) store(theta + k * kLanes, weight * (load(theta + k * kLanes) - shift));
+      for (int k = 0; k < nv; ++k) store(s.belief + layout.row(i) + k * kLanes, theta[k] - shift);
+    for (int k = 0; k < nv; ++k) theta.set(k, weight * (theta[k] - shift));
     for (int q = d.ahead_begin[i]; q < d.ahead_begin[i + 1]; ++q) {
       const float* from = d.from_ahead + layout.from_ahead(q);
-      for (int k = 0; k < nv; ++k) store(h + k * kLanes, load(theta + k * kLanes) - load(from + k * kLanes));
+      for (int k = 0; k < nv; ++k) store(h + k * kLanes, theta[k] - load(from + k * kLanes));
       const int slot = o.forward ? q : s.out_slot[q], j = d.ahead_node[q], there = layout.width(j);
       if ((s.flipped[slot] != 0) != o.forward)
         layout.over_rows(s.table[slot], n_labels, layout.table_row(slot), there, h, message);
@@ -202,9 +227,9 @@ double sweep(const Sweep& s, const SweepOptions& o, const Layout& layout) {
       float* to = d.to_ahead + layout.to_ahead(d.ahead_slot[q]);
       if (o.damping > 0) {
         for (int k = 0; k < there; ++k)
-          store(to + k * kLanes, take * (load(message + k * kLanes) - level) + keep * load(to + k * kLanes));
+          store(to + k * kLanes, take * (message[k] - level) + keep * load(to + k * kLanes));
       } else {
-        for (int k = 0; k < there; ++k) store(to + k * kLanes, load(message + k * kLanes) - level);
+        for (int k = 0; k < there; ++k) store(to + k * kLanes, message[k] - level);
       }
     }
   }
@@ -239,14 +264,18 @@ auto with_width(int nv, F f) {
 
 double sweep_any(const Sweep& s, const SweepOptions& o) {
   if (s.width == 0) return sweep(s, o, Ragged(s, o.forward));
-  return with_width(s.width, [&](auto width) { return sweep(s, o, Uniform<decltype(width)::value>(s)); });
+  const bool full = s.n_labels == s.stride && s.table_row == s.stride;
+  return with_width(s.width, [&](auto width) {
+    constexpr int kWidth = decltype(width)::value;
+    return full ? sweep(s, o, Uniform<kWidth, kWidth != 0>(s)) : sweep(s, o, Uniform<kWidth>(s));
+  });
 }
 
-void max_rows_any(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+void max_rows_any(const float* table, int n_rows, int row, int nv, const float* h, Row<0>& out) {
   with_width(nv, [&](auto width) { max_rows<decltype(width)::value>(table, n_rows, row, nv, h, out); });
 }
 
-void max_columns_any(const float* table, int n_rows, int row, int nv, const float* h, float* out) {
+void max_columns_any(const float* table, int n_rows, int row, int nv, const float* h, Row<0>& out) {
   with_width(nv, [&](auto width) { max_columns<decltype(width)::value>(table, n_rows, row, nv, h, out); });
 }
 
