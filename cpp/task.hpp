@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include "core/deadline.hpp"
@@ -25,6 +26,7 @@ struct Workspace {
   Model model, next_model, small_model;
   LocalSearch local_search;
   Elimination<ModelScores> elimination;
+  std::tuple<Elimination<ExactScores<float>>, Elimination<ExactScores<double>>> proofs;
   Candidates candidates;
   AlphaExpansion expansion;
   std::vector<int> by_node, by_position;

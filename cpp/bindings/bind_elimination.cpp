@@ -9,7 +9,6 @@
 #include "bindings/arrays.hpp"
 #include "bindings/python_signals.hpp"
 #include "core/input.hpp"
-#include "core/random.hpp"
 #include "search/bucket_elimination.hpp"
 
 namespace nb = nanobind;
@@ -52,8 +51,7 @@ bool eliminate(const Integers& sizes, const Integers& ptr, const Integers& nodes
         ptr, nodes, tables, static_cast<std::int64_t>(sizes.shape(0)), [&](std::int64_t v) { return sizes(v); }, use);
   };
   for_each([&](const Factor& f) { tie_all(elimination, f); });
-  Random random(0);
-  if (elimination.plan(max_entries, std::numeric_limits<double>::infinity(), random) > 0) return false;
+  if (!elimination.plan_all(max_entries, std::numeric_limits<double>::infinity())) return false;
   for_each([&](const Factor& f) { add(elimination, f); });
   {
     nb::gil_scoped_release release;

@@ -65,8 +65,9 @@ class BeliefSearch {
     bool proved = false;
     for (int attempt = 0; attempt < kAttempts && (attempt == 0 || 2 * searched_ < task_.effort); ++attempt) {
       const double gap = bound - task_.out.score + 2 * model_.rounding;
-      proved = choose_candidates(model_, belief, gap, kCandidatesPerNode) && prove_optimal();
+      proved = choose_candidates(model_, belief, gap, 0) && prove_optimal();
       if (proved) break;
+      choose_candidates(model_, belief, gap, kCandidatesPerNode);
       eliminate(model_);
       if (!task_.offer(model_, task_.work.by_position)) break;
     }
@@ -96,8 +97,7 @@ class BeliefSearch {
     const double max_total = std::min(task_.effort / kProofCost, kEntries);
     if (!is_coarse()) return settled_ = search_candidates(task_, model_, max_total);
     Elimination<ModelScores>& elimination = task_.work.elimination;
-    settled_ =
-        elimination.solve(ModelScores{model_}, task_.work.candidates, task_.work.by_position, max_total, random_);
+    settled_ = elimination.solve(ModelScores{model_}, task_.work.candidates, task_.work.by_position, max_total);
     if (!settled_) return false;
     task_.offer(model_, task_.work.by_position);
     task_.tighten(task_.out.score + model_.rounding);
@@ -119,7 +119,7 @@ class BeliefSearch {
   bool choose_candidates(const Model& model, const std::vector<float>& belief, double threshold, double per_node) {
     task_.incumbent(model, task_.work.by_position);
     const float floor = static_cast<float>(-threshold / model.unit);
-    const CandidateChooser::Limits limits{kProofPerNode, per_node, kMaxPerNode};
+    const CandidateChooser::Limits limits{per_node > 0 ? per_node : kProofPerNode, per_node, kMaxPerNode};
     return chooser.choose(model, belief, task_.work.by_position, floor, limits, task_.work.candidates);
   }
 };

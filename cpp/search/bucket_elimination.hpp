@@ -30,13 +30,15 @@ class BucketElimination {
   // entries, and all of them together about max_total.
   int plan(double max_table, double max_total, Random& random) {
     const int frozen = order_.plan(max_table, max_total, random);
-    buckets_.clear();
-    for (const auto& [variable, scope] : order_.steps) buckets_.push_back({variable, scope, -1, 0});
-    scopes_ = order_.scopes;
-    handed_.clear();
-    tables_.clear();
-    argmax_.clear();
+    make_buckets();
     return frozen;
+  }
+
+  // The same without freezing any; returns whether that is possible.
+  bool plan_all(double max_table, double max_total) {
+    if (!order_.plan_all(max_table, max_total)) return false;
+    make_buckets();
+    return true;
   }
 
   // A table over variables that are not frozen, the first one slowest; `fill` appends its entries to a vector.
@@ -92,6 +94,15 @@ class BucketElimination {
   std::vector<Choice> argmax_;
   std::vector<int> choice_;
   std::vector<int> index_;
+
+  void make_buckets() {
+    buckets_.clear();
+    for (const auto& [variable, scope] : order_.steps) buckets_.push_back({variable, scope, -1, 0});
+    scopes_ = order_.scopes;
+    handed_.clear();
+    tables_.clear();
+    argmax_.clear();
+  }
 
   // A table belongs to the bucket of whichever of its variables goes first.
   void hand_over(Table table) {

@@ -67,15 +67,16 @@ class Elimination {
   // more than max_table entries, and all of them together about max_total.
   int improve(const Scores& scores, const Candidates& candidates, std::vector<int>& labels, double max_table,
               double max_total, Random& random) {
-    const int frozen = prepare(scores, candidates, max_table, max_total, random);
+    prepare(scores, candidates);
+    const int frozen = buckets_.plan(max_table, max_total, random);
     run(labels);
     return frozen;
   }
 
   // The same, or nothing at all if nodes would have to be frozen; returns which.
-  bool solve(const Scores& scores, const Candidates& candidates, std::vector<int>& labels, double max_total,
-             Random& random) {
-    if (prepare(scores, candidates, max_total, max_total, random) > 0) return false;
+  bool solve(const Scores& scores, const Candidates& candidates, std::vector<int>& labels, double max_total) {
+    prepare(scores, candidates);
+    if (!buckets_.plan_all(max_total, max_total)) return false;
     run(labels);
     return true;
   }
@@ -94,12 +95,11 @@ class Elimination {
   std::vector<int> size_;      // (variables) candidates
   BucketElimination<Value, std::uint8_t> buckets_;
 
-  int prepare(const Scores& scores, const Candidates& candidates, double max_table, double max_total, Random& random) {
+  void prepare(const Scores& scores, const Candidates& candidates) {
     scores_ = &scores;
     links_ = &scores.links();
     candidates_ = &candidates;
     collect_variables();
-    return buckets_.plan(max_table, max_total, random);
   }
 
   void run(std::vector<int>& labels) {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <functional>
-#include <utility>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "core/random.hpp"
@@ -47,43 +47,78 @@ class EliminationOrder {
   // Fills `steps`; returns how many variables were frozen so that no table has more than max_table entries and all of
   // them together about max_total.
   int plan(double max_table, double max_total, Random& random) {
-    state_.assign(size_->size(), kWaiting);
-    rank.assign(size_->size(), -1);
-    steps.clear();
-    scopes.clear();
-    start_queue();
+    start();
     int frozen = 0;
-    total = 0;
     for (int v = next_in_queue(); v >= 0; v = next_in_queue()) {
-      const double c = cost_[v];
-      if (c > max_table || (total + c > max_total && !neighbours_[v].empty())) {
-        const int u = to_freeze(v, random);
-        leave(u, kFrozen);
-        ++frozen;
-        if (u != v) put_in_queue(v);
+      if (fits(v, max_table, max_total)) {
+        eliminate(v);
       } else {
-        total += c;
-        rank[v] = static_cast<int>(steps.size());
-        steps.push_back({v, {scopes.size(), static_cast<int>(neighbours_[v].size())}});
-        scopes.insert(scopes.end(), neighbours_[v].begin(), neighbours_[v].end());
-        leave(v, kEliminated);
-        connect();
+        freeze(v, random);
+        ++frozen;
       }
-      for (int u : touched_) update_cost(u);
     }
     for (Step& step : steps) forget_frozen(step.scope);
     return frozen;
   }
 
+  // The same without freezing any; returns whether that is possible.
+  bool plan_all(double max_table, double max_total) {
+    start();
+    for (int v = next_in_queue(); v >= 0; v = next_in_queue()) {
+      if (!fits(v, max_table, max_total)) return false;
+      eliminate(v);
+    }
+    return true;
+  }
+
  private:
   enum State : char { kWaiting, kEliminated, kFrozen };
+  static constexpr std::size_t kCosts = 256;  // places in the queue; the last one is for 2^63 entries and more
 
   const std::vector<int>* size_ = nullptr;
   std::vector<std::vector<int>> neighbours_;
   std::vector<State> state_;
-  std::vector<double> cost_;                   // of eliminating a variable as the graph is now
-  std::vector<std::pair<double, int>> queue_;  // heap of costs and variables; some are out of date
+  std::vector<double> cost_;             // of eliminating a variable as the graph is now
+  std::vector<std::vector<int>> queue_;  // variables by their cost, those of similar costs together; some out of date
+  std::size_t first_ = 0;                // in queue_ that may hold some
   std::vector<int> touched_;
+
+  void start() {
+    state_.assign(size_->size(), kWaiting);
+    rank.assign(size_->size(), -1);
+    steps.clear();
+    scopes.clear();
+    total = 0;
+    cost_.resize(size_->size());
+    queue_.resize(kCosts);
+    for (auto& list : queue_) list.clear();
+    for (int v = static_cast<int>(size_->size()) - 1; v >= 0; --v) {
+      cost_[v] = table_size(v);
+      put_in_queue(v);
+    }
+  }
+
+  bool fits(int v, double max_table, double max_total) const {
+    return cost_[v] <= max_table && (total + cost_[v] <= max_total || neighbours_[v].empty());
+  }
+
+  void eliminate(int v) {
+    total += cost_[v];
+    rank[v] = static_cast<int>(steps.size());
+    steps.push_back({v, {scopes.size(), static_cast<int>(neighbours_[v].size())}});
+    scopes.insert(scopes.end(), neighbours_[v].begin(), neighbours_[v].end());
+    leave(v, kEliminated);
+    connect();
+    for (int u : touched_) update_cost(u);
+  }
+
+  // Freezes v or one of its neighbours.
+  void freeze(int v, Random& random) {
+    const int u = to_freeze(v, random);
+    leave(u, kFrozen);
+    for (int w : touched_) update_cost(w);
+    if (u != v) put_in_queue(v);
+  }
 
   // Entries of the table that eliminating v would take.
   double table_size(int v) const {
@@ -92,35 +127,38 @@ class EliminationOrder {
     return entries;
   }
 
-  void start_queue() {
-    cost_.resize(size_->size());
-    queue_.clear();
-    for (int v = 0; v < static_cast<int>(size_->size()); ++v) queue_.push_back({cost_[v] = table_size(v), v});
-    std::make_heap(queue_.begin(), queue_.end(), std::greater<>());
+  // Costs in one place of the queue differ by less than a quarter.
+  static std::size_t place(double cost) {
+    constexpr int kMantissa = 52, kPrecision = 2;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, &cost, sizeof bits);
+    constexpr std::uint64_t kOne = 1023;
+    return std::min<std::uint64_t>((bits >> (kMantissa - kPrecision)) - (kOne << kPrecision), kCosts - 1);
   }
 
   void put_in_queue(int v) {
-    queue_.push_back({cost_[v], v});
-    std::push_heap(queue_.begin(), queue_.end(), std::greater<>());
+    const std::size_t where = place(cost_[v]);
+    queue_[where].push_back(v);
+    first_ = std::min(first_, where);
   }
 
   // A cost that falls is put into the queue; one that rises replaces its entry when that comes up.
   void update_cost(int v) {
-    const double before = cost_[v];
+    const std::size_t before = place(cost_[v]);
     cost_[v] = table_size(v);
-    if (cost_[v] < before) put_in_queue(v);
+    if (place(cost_[v]) < before) put_in_queue(v);
   }
 
-  // The cheapest variable that waits, or -1.
+  // A variable that waits and is one of the cheapest, or -1.
   int next_in_queue() {
-    while (!queue_.empty()) {
-      std::pop_heap(queue_.begin(), queue_.end(), std::greater<>());
-      const auto [cost, v] = queue_.back();
-      queue_.pop_back();
-      if (state_[v] != kWaiting || cost > cost_[v]) continue;
-      if (cost == cost_[v]) return v;
-      put_in_queue(v);
-    }
+    for (; first_ < queue_.size(); ++first_)
+      while (!queue_[first_].empty()) {
+        const int v = queue_[first_].back();
+        queue_[first_].pop_back();
+        if (state_[v] != kWaiting || place(cost_[v]) < first_) continue;
+        if (place(cost_[v]) == first_) return v;
+        put_in_queue(v);
+      }
     return -1;
   }
 

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <tuple>
 #include <vector>
 
-#include "core/random.hpp"
 #include "messages/certificate.hpp"
 #include "messages/packed_model.hpp"
 #include "search/candidates.hpp"
@@ -41,10 +41,9 @@ template <class T>
 bool search_candidates(Task<T>& task, const Model& model, double max_total = kEntries) {
   std::vector<int>& labels = task.work.by_position;
   const ExactScores<T> scores{task.problem, task.statistics, model};
-  Random random(task.options.seed);
   task.incumbent(model, labels);
-  Elimination<ExactScores<T>> elimination;
-  if (!elimination.solve(scores, task.work.candidates, labels, max_total, random)) return false;
+  auto& elimination = std::get<Elimination<ExactScores<T>>>(task.work.proofs);
+  if (!elimination.solve(scores, task.work.candidates, labels, max_total)) return false;
   task.offer(model, labels);
   task.settle();
   return true;
