@@ -48,7 +48,7 @@ class Portfolio {
     const bool meets = follow(way);
     const bool better = task_.out.score > score;
     effort_[way] += task_.effort - effort;
-    credit_[way] = kMemory * credit_[way] + (better || meets || gap - task_.gap() > kWorth * gap ? 1 : 0);
+    credit_[way] = kMemory * credit_[way] + (better || gap - task_.gap() > kWorth * gap ? 1 : 0);
     meetings_ = better ? 0 : meetings_ + (meets ? 1 : 0);
   }
 
@@ -77,9 +77,11 @@ class Portfolio {
   std::vector<float> belief_;
   std::vector<int> labels_;
 
+  // Tabu search, which alone meets the incumbent, has earned something by that until there is a better one.
   Way cheapest() const {
     const auto price = [&](int way) {
-      return open_[way] ? effort_[way] / (1 + credit_[way]) : std::numeric_limits<double>::infinity();
+      const double earned = credit_[way] + (way == kTabu ? meetings_ : 0);
+      return open_[way] ? effort_[way] / (1 + earned) : std::numeric_limits<double>::infinity();
     };
     int best = kNeighbourhoods;
     for (int way = best + 1; way < kWays; ++way)
