@@ -28,7 +28,7 @@ struct Row<0> {
   float* values;
   explicit Row(float* scratch) : values(scratch) {}
   Float8 operator[](int k) const { return load(values + k * kLanes); }
-  void set(int k, Float8 x) { store(values + k * kLanes, x); }
+  void set(int k, Float8 x) const { store(values + k * kLanes, x); }
 };
 
 // The kernels below are templates on the number NV of vectors in a row, so that accumulators stay in registers.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <tuple>
 #include <vector>
 
 #include "messages/certificate.hpp"

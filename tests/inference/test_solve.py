@@ -55,6 +55,18 @@ def test_bound_of_a_coarse_tolerance_holds(problem, tol):
     check_answer(problem, solve(*problem.arrays, tol=tol), brute_force(problem), tol)
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_labels", [1, 7, 8, 9, 16, 20, 24, 56])
+def test_rows_that_fill_whole_vectors_and_rows_that_do_not(n_labels, dtype):
+    rng = np.random.default_rng(n_labels)
+    p = make_problem(rng, 40, n_labels, random_tree(rng, 40), dtype=dtype)
+    optimum = solve(*p.arrays, method="tree").score
+    r = solve(*p.arrays, method="trws", tol=0, max_iter=200)
+    check_answer(p, r, optimum)
+    assert r.score == pytest.approx(optimum)
+    assert r.bound == pytest.approx(optimum, rel=1e-6)
+
+
 @pytest.mark.parametrize("n_labels", [8, 21, 33])
 def test_a_coarse_tolerance_costs_little_score_and_no_truth(n_labels):
     rng = np.random.default_rng(n_labels)
