@@ -5,6 +5,7 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include "vision/colour.hpp"
 #include "vision/connect.hpp"
 #include "vision/daisy.hpp"
+#include "vision/merge.hpp"
 #include "vision/slic.hpp"
 
 namespace nb = nanobind;
@@ -78,6 +80,29 @@ int connect_regions(const Array<const std::int32_t, 2>& labels, std::int64_t sma
                              static_cast<std::int64_t>(labels.shape(1)), {smallest, largest}, regions.data());
 }
 
+void merge_alike(const Array<const std::int64_t, 2>& edges, const Array<const double, 1>& areas,
+                 const Array<const double, 2>& colours, std::int64_t n_regions, double largest, double least_contrast,
+                 const Array<std::int32_t, 1>& target) {
+  const auto n = static_cast<std::int64_t>(areas.shape(0));
+  require(edges.shape(1) == 2, "edges must have the shape (n, 2)");
+  require(colours.shape(0) == areas.shape(0) && colours.shape(1) == 3, "colours must have three entries per region");
+  require(target.shape(0) == areas.shape(0), "target must have one entry per region");
+  std::vector<nv::Patch> patches(areas.shape(0));
+  for (std::size_t k = 0; k < patches.size(); ++k) {
+    require(areas(k) > 0, "areas must be positive");
+    patches[k].area = areas(k);
+    patches[k].colour = {colours(k, 0), colours(k, 1), colours(k, 2)};
+  }
+  for (std::size_t e = 0; e < edges.shape(0); ++e) {
+    const std::int64_t i = edges(e, 0), j = edges(e, 1);
+    require(0 <= i && i < n && 0 <= j && j < n && i != j, "edges must join two different regions");
+    patches[i].beside.push_back(static_cast<std::int32_t>(j));
+    patches[j].beside.push_back(static_cast<std::int32_t>(i));
+  }
+  const auto found = nv::Merger(std::move(patches), {n_regions, largest, least_contrast}).run();
+  std::copy(found.begin(), found.end(), target.data());
+}
+
 using RingArgument = std::pair<std::vector<float>, std::vector<std::array<std::int64_t, 2>>>;
 
 void daisy(const Array<const float, 2>& grey, const std::vector<RingArgument>& ring_arguments,
@@ -106,7 +131,9 @@ void daisy(const Array<const float, 2>& grey, const std::vector<RingArgument>& r
 }  // namespace
 
 NB_MODULE(_kernels, m) {
-  m.doc() = "Image kernels: colour spaces, SLIC, connected regions and DAISY. All of them fill arrays the caller made.";
+  m.doc() =
+      "Image kernels: colour spaces, SLIC, connected and merged regions, and DAISY. All of them fill arrays the caller "
+      "made.";
   const auto release = nb::call_guard<nb::gil_scoped_release>();
   m.def("rgb_to_lab", &rgb_to_lab, nb::arg("image").noconvert(), nb::arg("linear").noconvert(), nb::arg("scale"),
         nb::arg("lab").noconvert(), release);
@@ -115,6 +142,9 @@ NB_MODULE(_kernels, m) {
         nb::arg("n_iterations"), nb::arg("labels").noconvert(), release);
   m.def("connect_regions", &connect_regions, nb::arg("labels").noconvert(), nb::arg("smallest"), nb::arg("largest"),
         nb::arg("regions").noconvert(), release);
+  m.def("merge_alike", &merge_alike, nb::arg("edges").noconvert(), nb::arg("areas").noconvert(),
+        nb::arg("colours").noconvert(), nb::arg("n_regions"), nb::arg("largest"), nb::arg("least_contrast"),
+        nb::arg("target").noconvert(), release);
   m.def("daisy", &daisy, nb::arg("grey").noconvert(), nb::arg("rings"), nb::arg("origin"), nb::arg("stride"),
         nb::arg("descriptors").noconvert(), release);
 }

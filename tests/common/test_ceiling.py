@@ -30,6 +30,20 @@ def test_a_low_one_says_what_to_do(ceiling, told):
     assert re.search(told, ceiling.advice(NAMES, 300))
 
 
+@pytest.mark.parametrize(
+    ("stop", "told"),
+    [
+        ("enough", "^$"),
+        ("flat", "; finer regions would hardly raise that"),
+        ("pixels", "; finer regions would have too few pixels"),
+        ("budget", "; the choice stopped here for time and memory.* such as 900$"),
+        (None, "; take more regions, such as 900"),
+    ],
+)
+def test_regions_that_were_chosen_say_why_they_are_not_finer(stop, told):
+    assert re.search(told, Ceiling(0.9, 0.8, (0.9, 0.7)).advice(NAMES, 300, stop))
+
+
 def test_shares_only():
     with pytest.raises(ValueError, match="a ceiling must be a share from 0 to 1, got 95"):
         Ceiling(95.0, None)

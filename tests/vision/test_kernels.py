@@ -22,8 +22,16 @@ def daisy(rings=(RING,), origin=(2, 2), stride=1, shape=(5, 5, 16)):
     _kernels.daisy(GREY, list(rings), origin, stride, np.zeros(shape, dtype=np.float32))
 
 
+def merge(edges=((0, 1),), areas=(1.0, 2.0), colours=((0.0,) * 3,) * 2, size=2):
+    target = np.zeros(size, dtype=np.int32)
+    ends = np.array(edges, dtype=np.int64).reshape(len(edges), -1)
+    _kernels.merge_alike(ends, np.array(areas), np.array(colours), 1, 10.0, 0.0, target)
+    return target.tolist()
+
+
 def test_good_arguments_are_taken():
     slic()
+    assert merge() == [0, 0]
     daisy()
     _kernels.rgb_to_lab(IMAGE, LINEAR, 1.0, LAB)
     assert _kernels.connect_regions(LABELS, 1, 100, LABELS.copy()) == 1
@@ -33,6 +41,12 @@ def test_good_arguments_are_taken():
     ("call", "message"),
     [
         (lambda: slic(lab=np.zeros((2, 4, 5), dtype=np.float32)), "lab must have the shape"),
+        (lambda: merge(edges=((0, 2),)), "edges must join two different regions"),
+        (lambda: merge(edges=((1, 1),)), "edges must join two different regions"),
+        (lambda: merge(edges=((0, 1, 1),)), "edges must have the shape"),
+        (lambda: merge(areas=(1.0, 0.0)), "areas must be positive"),
+        (lambda: merge(colours=((0.0,) * 2,) * 2), "colours must have three entries per region"),
+        (lambda: merge(size=3), "target must have one entry per region"),
         (lambda: slic(seeds=np.zeros((0, 2), dtype=np.int64)), "seeds must have the shape"),
         (lambda: slic(seeds=np.array([[4, 0]])), "seeds must lie within lab"),
         (lambda: slic(seeds=np.array([[0, -1]])), "seeds must lie within lab"),

@@ -7,7 +7,7 @@ from skimage.segmentation import slic as reference_slic
 
 from neuralfactors.vision import find_regions
 from neuralfactors.vision._region_geometry import region_areas, region_centres
-from neuralfactors.vision._regions import merge_small, number_from_top, rgb_to_lab, slic
+from neuralfactors.vision._regions import merge_alike, merge_small, number_from_top, rgb_to_lab, slic
 
 
 def assert_regions(regions):
@@ -70,6 +70,37 @@ def test_merging_leaves_no_small_region():
     for region in range(after.max() + 1):  # a region is a union of former ones
         former = np.unique(before[after == region])
         assert np.isin(before, former).sum() == (after == region).sum()
+
+
+def test_regions_that_are_alike_are_merged():
+    image = smooth_picture((60, 80), sigma=3.0)
+    before = slic(image, 200)
+    after = merge_alike(image, before, 50)
+    assert after.max() + 1 == 50
+    assert_regions(after)
+    for region in range(50):  # a region is a union of former ones
+        former = np.unique(before[after == region])
+        assert np.isin(before, former).sum() == (after == region).sum()
+    assert region_areas(after).max() <= 8 * before.size / 50
+
+
+def test_a_thin_line_keeps_regions_of_its_own():
+    image = np.full((90, 120, 3), 90, dtype=np.uint8)
+    image[:, 60:65] = 220
+    line = image[..., 0] == 220
+
+    def impurity(regions):
+        bright = np.bincount(regions.ravel(), line.ravel()) / region_areas(regions)
+        return np.minimum(bright, 1 - bright) @ region_areas(regions) / line.sum()
+
+    assert impurity(find_regions(image, 60, merge_from=4)) < 0.5 * impurity(find_regions(image, 60))
+
+
+def test_merged_regions_are_as_many_as_asked_for():
+    image = smooth_picture((60, 80))
+    assert_regions(find_regions(image, 40, merge_from=4))
+    assert find_regions(image, 40, merge_from=4).max() + 1 == 40
+    assert merge_alike(image, np.zeros((60, 80), np.int32), 3).max() == 0  # there are fewer
 
 
 def test_merging_goes_to_the_most_similar_neighbour():

@@ -4,9 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 LOW_PIXEL, LOW_CLASS = 0.95, 0.80  # below these shares, of all pixels or of a class, the regions are too coarse
 NAMED = 3  # so many classes are named at most
+
+
+# Why regions that were chosen are not finer: their ceiling is high enough, or would hardly rise; regions would have too
+# few pixels to be described; or there would be too many to learn from.
+Stop = Literal["enough", "flat", "pixels", "budget"]
+REMEDIES: dict[Stop | None, str] = {
+    None: "take more regions, such as {finer}, or larger pictures",
+    "flat": "finer regions would hardly raise that, but larger pictures may",
+    "pixels": "finer regions would have too few pixels to be described: take larger pictures",
+    "budget": "the choice stopped here for time and memory: if there are more, ask for regions, such as {finer}",
+}
 
 
 @dataclass(frozen=True)
@@ -49,8 +61,10 @@ class Ceiling:
         shares = [(self.pixel, "of the pixels"), (self.class_mean, "on average over classes")]
         return ", ".join(f"{100 * share:.1f} % {of}" for share, of in shares if share is not None)
 
-    def advice(self, names: Sequence[str], n_regions: int) -> str:
+    def advice(self, names: Sequence[str], n_regions: int, stop: Stop | None = None) -> str:
         """What to do about a low ceiling, in one sentence; empty where it is high enough.
+
+        Those who choose regions by `is_low` hear nothing of what has satisfied them.
 
         Parameters
         ----------
@@ -58,23 +72,25 @@ class Ceiling:
             Those of the classes.
         n_regions : int
             How many regions an image has.
+        stop : Stop, default=None
+            Why they are not finer, where they were chosen; None: they are as users wanted them.
 
         Returns
         -------
         str
             Without a full stop at its end.
         """
-        if not self.is_low:
+        if not self.is_low or stop == "enough":
             return ""
         low = self.low_classes
         worst = ", ".join(f"{100 * (self.per_class[label] or 0.0):.0f} % of {names[label]}" for label in low[:NAMED])
         n_more = len(low) - NAMED
         more = f" and {n_more} more {'class' if n_more == 1 else 'classes'}" if n_more > 0 else ""
         lost = f" ({worst}{more})" if low else ""
-        finer = _rounded(3 * n_regions)
+        remedy = REMEDIES[stop].format(finer=_rounded(3 * n_regions))
         return (
             f"The regions, about {n_regions} an image, are too coarse: giving each the label that most of its pixels "
-            f"have would be right on {self.told}{lost}; take more regions, such as {finer}, or larger pictures"
+            f"have would be right on {self.told}{lost}; {remedy}"
         )
 
 

@@ -153,7 +153,7 @@ def regions_of(config: RunConfig, describer: Describer, train: LabelledGraphs) -
     settings = describer.builder.settings
     chosen = not (feature_settings(config).n_regions or settings.own_regions)
     ceiling = train.ceiling(describer.n_labels)
-    return Regions(settings.n_regions, settings.compactness, chosen, train.mean_regions, ceiling)
+    return Regions(settings.n_regions, settings.compactness, chosen, train.mean_regions, ceiling, describer.stop)
 
 
 def told_images(config: RunConfig, data: ImageFolder, prepared: Prepared) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from neuralfactors._common.ceiling import Ceiling
+from neuralfactors._common.ceiling import Ceiling, Stop
 from neuralfactors._runs.config import Parameters, RunConfig, Search
 
 Status = Literal["running", "failed", "done"]
@@ -81,10 +81,11 @@ class Regions:
     chosen: bool  # by the labels of the training images, or given
     mean: int  # how many an image has
     ceiling: Ceiling
+    stop: Stop | None = None  # why regions that were chosen are not finer
 
     def advice(self, names: Sequence[str]) -> str:
         """What to do where the ceiling is low, with the names of the classes; else empty."""
-        return self.ceiling.advice(names, self.mean)
+        return self.ceiling.advice(names, self.mean, self.stop)
 
 
 @dataclass(frozen=True)

@@ -1,18 +1,21 @@
 """How many regions an image gets, and how compact they are, where nobody says: chosen by the labels to be learnt.
 
-Regions are made finer until their ceiling is high enough, or hardly rises any more, or training would take too long.
+Regions are made finer until their ceiling hardly rises any more, or training would take too long. Where it is low by
+then, the choice says why it stopped; what it calls enough, advice about ceilings is silent about. Where the labels need
+it, SLIC finds more regions than that, of which those most alike are merged: thin structures have their own then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from neuralfactors._common.ceiling import Ceiling
+from neuralfactors._common.ceiling import Ceiling, Stop
 from neuralfactors.segmentation._graphs import RegionTruth, ceiling_of
 from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map
 from neuralfactors.vision import FeatureSettings
@@ -22,18 +25,26 @@ from neuralfactors.vision._regions import find_regions
 
 LOOKED_AT = 10  # training images, at equal distances
 SMALLEST_AREA = 16  # pixels of a region: with fewer there is little to describe
-# Regions of all training images together: learning from them takes some ten minutes on one core and, at 1 KB a region
-# described by words and 8 KB by a network, a gigabyte of memory at most.
-ALL_OF_WORDS, ALL_OF_CNN = 250_000, 130_000
-# Of the ceiling. By classes it asks for less: a few tiny ones among many are in one or two of the ten images, and on
-# SIFT Flow the balance that goes with finer regions costs bags of words three points.
-ENOUGH_BY_PIXEL, ENOUGH_BY_CLASS = 0.95, 0.70
-LEAST_GAIN = 0.01  # of the ceiling, the mean of both figures: what twice as many regions must gain
-LEAST_FOR_SHAPE = 0.003  # and what another compactness must
+# Regions of all training images together: learning from them takes some half an hour on one core and, at 1 KB a region
+# described by words and 5 KB by a network, two and a half gigabytes of memory at most.
+ALL_OF_WORDS, ALL_OF_CNN = 500_000, 500_000
+# Of the ceiling, the mean of both figures: what twice as many regions must gain where it is low, and where it is not.
+LEAST_IF_LOW, LEAST_IF_HIGH = 0.005, 0.02
+LEAST_STEP = 1.25  # times as many regions: what is less is not worth a try
+LEAST_FOR_SHAPE = 0.005  # of the ceiling: what another compactness, or merging or not, must gain
 SHAPES = (0.5, 2.0)  # times the compactness of the settings
+MERGE_FROM = 4  # times as many regions, of which the most alike are merged
 
 
-def choose_regions(settings: FeatureSettings, samples: Sequence[LabelledImage], n_labels: int) -> FeatureSettings:
+@dataclass(frozen=True)
+class RegionChoice:
+    """Settings with the regions that were chosen, and why those are not finer."""
+
+    settings: FeatureSettings
+    stop: Stop
+
+
+def choose_regions(settings: FeatureSettings, samples: Sequence[LabelledImage], n_labels: int) -> RegionChoice:
     """The settings with the number of regions and the compactness that suit the labels of training images.
 
     Parameters
@@ -47,16 +58,20 @@ def choose_regions(settings: FeatureSettings, samples: Sequence[LabelledImage], 
 
     Returns
     -------
-    FeatureSettings
+    RegionChoice
         With at least the usual number of regions, 300 or with a network 1000, unless pictures are tiny.
     """
     trial = RegionTrial(settings, samples, n_labels)
-    n_regions = _fine_enough(trial, settings)
-    known = {settings.compactness: _height(trial.ceiling(n_regions, settings.compactness)) + LEAST_FOR_SHAPE}
-    for factor in SHAPES:
-        shape = factor * settings.compactness
-        known[shape] = _height(trial.ceiling(n_regions, shape))
-    return replace(settings, n_regions=n_regions, compactness=max(known, key=lambda shape: known[shape]))
+    start = replace(settings, n_regions=min(settings.usual_regions, trial.most))
+    merged = replace(start, merge_from=max(MERGE_FROM, settings.merge_from))
+    # Words are those of regions of one size; a network's features gain by merging on three public sets.
+    if settings.uses_cnn:
+        start = trial.best([merged, start])
+    elif trial.ceiling(start).is_low:
+        start = trial.best([start, merged])
+    chosen = _fine_enough(trial, start)
+    shapes = [replace(chosen.settings, compactness=factor * settings.compactness) for factor in SHAPES]
+    return replace(chosen, settings=trial.best([chosen.settings, *shapes]))
 
 
 class RegionTrial:
@@ -65,6 +80,7 @@ class RegionTrial:
     def __init__(self, settings: FeatureSettings, samples: Sequence[LabelledImage], n_labels: int) -> None:
         self._settings, self._n_labels, self._n_images = settings, n_labels, len(samples)
         self._samples = samples[:: -(-len(samples) // LOOKED_AT)]
+        self._known: dict[tuple[Any, ...], Ceiling] = {}
 
     @cached_property
     def _pictures(self) -> list[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
@@ -77,36 +93,48 @@ class RegionTrial:
         return image, enlarge(labels, (image.shape[0], image.shape[1]))
 
     @property
+    def most_described(self) -> int:
+        """How many regions an image has pixels for."""
+        pixels = float(np.median([image.shape[0] * image.shape[1] for image, _ in self._pictures]))
+        return max(1, int(pixels) // SMALLEST_AREA)
+
+    @property
     def most(self) -> int:
         """How many regions an image may have."""
         usual, together = self._settings.usual_regions, ALL_OF_CNN if self._settings.uses_cnn else ALL_OF_WORDS
-        pixels = float(np.median([image.shape[0] * image.shape[1] for image, _ in self._pictures]))
-        return max(1, min(int(pixels) // SMALLEST_AREA, max(usual, together // self._n_images)))
+        return min(self.most_described, max(usual, together // self._n_images))
 
-    def ceiling(self, n_regions: int, compactness: float) -> Ceiling:
-        """That of these images by such regions."""
-        truth = []
-        for image, labels in self._pictures:
-            found = find_regions(image, n_regions, compactness=compactness, min_area=self._settings.min_area)
-            truth.append(RegionTruth.of(label_counts(found, labels)))
-        return ceiling_of(truth, self._n_labels)
+    def ceiling(self, settings: FeatureSettings) -> Ceiling:
+        """That of these images by regions of such settings."""
+        key = (settings.n_regions, *settings.of_regions.values())
+        if key not in self._known:
+            truth = []
+            for image, labels in self._pictures:
+                found = find_regions(image, settings.n_regions, **settings.of_regions)
+                truth.append(RegionTruth.of(label_counts(found, labels)))
+            self._known[key] = ceiling_of(truth, self._n_labels)
+        return self._known[key]
+
+    def best(self, several: Sequence[FeatureSettings]) -> FeatureSettings:
+        """The settings of the highest ceiling; each must be clearly higher than those before it."""
+        best, *others = several
+        for settings in others:
+            if _height(self.ceiling(settings)) > _height(self.ceiling(best)) + LEAST_FOR_SHAPE:
+                best = settings
+        return best
 
 
-def _fine_enough(trial: RegionTrial, settings: FeatureSettings) -> int:
-    n_regions = min(settings.usual_regions, trial.most)
-    reached = trial.ceiling(n_regions, settings.compactness)
-    while not _is_enough(reached) and 2 * n_regions <= trial.most:
-        finer = trial.ceiling(2 * n_regions, settings.compactness)
-        if _height(finer) < _height(reached) + LEAST_GAIN:
-            break
-        n_regions, reached = 2 * n_regions, finer
-    return n_regions
-
-
-def _is_enough(ceiling: Ceiling) -> bool:
-    if ceiling.pixel is None or ceiling.class_mean is None:
-        return True  # nothing is labelled
-    return ceiling.pixel >= ENOUGH_BY_PIXEL and ceiling.class_mean >= ENOUGH_BY_CLASS
+def _fine_enough(trial: RegionTrial, settings: FeatureSettings) -> RegionChoice:
+    while True:
+        reached, n_regions = trial.ceiling(settings), min(2 * settings.n_regions, trial.most)
+        if n_regions < LEAST_STEP * settings.n_regions:
+            limit: Stop = "pixels" if trial.most == trial.most_described else "budget"
+            return RegionChoice(settings, limit if reached.is_low else "enough")
+        finer = replace(settings, n_regions=n_regions)
+        asked = (LEAST_IF_LOW if reached.is_low else LEAST_IF_HIGH) * (n_regions / settings.n_regions - 1)
+        if _height(trial.ceiling(finer)) < _height(reached) + asked:
+            return RegionChoice(settings, "flat" if reached.is_low else "enough")
+        settings = finer
 
 
 def _height(ceiling: Ceiling) -> float:

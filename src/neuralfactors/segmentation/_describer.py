@@ -13,6 +13,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from neuralfactors._common.ceiling import Stop
 from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import State, load_model, readable, record_of, save_model
 from neuralfactors._core.graph import Graph
@@ -57,6 +58,8 @@ class Describer:
         Makes graphs of images.
     scaling : Scaling or None
         Standardises their features; None before `learn`.
+    stop : Stop or None
+        Why regions are not finer, where `learn` has chosen them.
     """
 
     def __init__(self, settings: FeatureSettings, classes: Classes, **options: Unpack[BuilderOptions]) -> None:
@@ -64,6 +67,7 @@ class Describer:
         self.classes = classes
         self._asked = settings
         self.scaling: Scaling | None = None
+        self.stop: Stop | None = None
 
     @property
     def n_labels(self) -> int:
@@ -94,7 +98,8 @@ class Describer:
         if _come_with("regions", samples):
             self.builder.settings = replace(settings, n_regions=OWN_REGIONS)
         elif self.chooses_regions:
-            self.builder.settings = choose_regions(settings, samples, self.n_labels)
+            chosen = choose_regions(settings, samples, self.n_labels)
+            self.builder.settings, self.stop = chosen.settings, chosen.stop
         else:
             self.builder.settings = settings
         return self._labelled(samples, learn=True)

@@ -15,7 +15,8 @@ HARDLY_ANY = 0.25
 
 def diagnosed(segmenter: GraphLabeller, graphs: LabelledGraphs) -> list[str]:
     """Sentences about a model and the images that it has learnt from; none where all is well."""
-    coarse = graphs.ceiling(len(segmenter.class_names)).advice(segmenter.class_names, graphs.mean_regions)
+    names = segmenter.class_names
+    coarse = graphs.ceiling(len(names)).advice(names, graphs.mean_regions, segmenter.describer_.stop)
     return [told for told in (coarse, one_class_only(segmenter, graphs)) if told]
 
 

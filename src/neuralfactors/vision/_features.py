@@ -120,7 +120,7 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
     image = draft.image
     regions = draft.regions
     if regions is None:
-        regions = find_regions(image, settings.n_regions, compactness=settings.compactness, min_area=settings.min_area)
+        regions = find_regions(image, settings.n_regions, **settings.of_regions)
     edges = region_edges(regions)
     centres = region_medians(regions).astype(np.float64) if settings.position else region_centres(regions)
     bags = _bags(draft, regions, settings, words)

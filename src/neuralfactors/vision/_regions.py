@@ -12,10 +12,14 @@ Image = NDArray[np.uint8]  # (H, W, 3)
 Regions = NDArray[np.int32]  # (H, W), numbered 0, 1, ... without gaps
 
 SMALLEST, LARGEST = 0.5, 3.0  # bounds of a region's area, in mean areas: a smaller piece joins a neighbour
+LARGEST_MERGED = 8.0  # that of merged regions
+LEAST_CONTRAST = (
+    10.0  # squared difference of Lab colours that two regions have at least, when the most alike are sought
+)
 
 
 def find_regions(
-    image: Image, n_regions: int = 300, *, compactness: float = 30.0, min_area: float = 0.0
+    image: Image, n_regions: int = 300, *, compactness: float = 30.0, min_area: float = 0.0, merge_from: int = 1
 ) -> NDArray[np.int32]:
     """Regions of an image: connected superpixels, numbered by their centres from top to bottom.
 
@@ -29,6 +33,9 @@ def find_regions(
         Weight of position against colour; more makes regions squarer and their number steadier.
     min_area : float, default=0.0
         Regions smaller than this share of H W / `n_regions` are merged into the neighbour most like them in colour.
+    merge_from : int, default=1
+        How many times as many regions are found first, of which neighbours that are most alike in colour are merged:
+        what is flat has large regions then, and thin structures have small ones of their own. 1: none are merged.
 
     Returns
     -------
@@ -36,7 +43,9 @@ def find_regions(
         int32, region of each pixel.
     """
     image = check_image(image)
-    regions = slic(image, n_regions, compactness=compactness)
+    regions = slic(image, n_regions * merge_from, compactness=compactness)
+    if merge_from > 1:
+        regions = merge_alike(image, regions, n_regions)
     if min_area > 0:
         regions = merge_small(image, regions, min_area * regions.size / n_regions)
     return number_from_top(regions)
@@ -124,14 +133,34 @@ def _seed_grid(height: int, width: int, n_seeds: int) -> tuple[NDArray[np.int64]
     return np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2), steps
 
 
+def merge_alike(image: Image, regions: Regions, n_regions: int) -> NDArray[np.int32]:
+    """`regions` of which neighbours have been merged until `n_regions` are left, those most alike in Lab colour first.
+
+    By Ward's rule small regions go before large ones that are as much alike.
+    """
+    areas, sums = _areas_and_sums(image, regions)
+    target = np.empty(len(areas), dtype=np.int32)
+    largest = LARGEST_MERGED * regions.size / n_regions
+    _kernels.merge_alike(
+        region_edges(regions), areas, sums / areas[:, None], n_regions, largest, LEAST_CONTRAST, target
+    )
+    return compact(target.astype(np.int64)[regions])
+
+
+def _areas_and_sums(image: Image, regions: Regions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    # Area (V,) of each region and the sum of its pixels' Lab colours (V, 3).
+    areas = region_areas(regions).astype(float)
+    lab = rgb_to_lab(image).reshape(3, -1)
+    sums = np.stack([np.bincount(regions.ravel(), plane, minlength=len(areas)) for plane in lab], axis=1)
+    return areas, np.asarray(sums, dtype=np.float64)
+
+
 def merge_small(image: Image, regions: Regions, min_area: float) -> NDArray[np.int32]:
     """`regions` in which each one smaller than `min_area` pixels has joined its neighbour of nearest mean Lab colour.
 
     The smallest goes first; a region that has grown enough by then is kept.
     """
-    areas = region_areas(regions).astype(float)
-    lab = rgb_to_lab(image).reshape(3, -1)
-    sums = np.stack([np.bincount(regions.ravel(), plane, minlength=len(areas)) for plane in lab], axis=1)
+    areas, sums = _areas_and_sums(image, regions)
     neighbours: list[set[int]] = [set() for _ in areas]
     for i, j in region_edges(regions).tolist():
         neighbours[i].add(j)

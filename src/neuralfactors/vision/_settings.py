@@ -68,6 +68,8 @@ class FeatureSettings:
         See `find_regions`. Where the number of regions is chosen, half or twice as much may be.
     min_area : float, default=0.0
         See `find_regions`.
+    merge_from : int, default=1
+        See `find_regions`. Where the number of regions is chosen, regions may be merged from four times as many.
     stride : int, default=4
         Distance between the DAISY descriptors, in pixels.
     radius : int, default=8
@@ -109,6 +111,7 @@ class FeatureSettings:
     n_regions: int = 0
     compactness: float = 30.0
     min_area: float = 0.0
+    merge_from: int = 1
     stride: int = 4
     radius: int = 8
     node_words: tuple[int, int] = (60, 30)
@@ -131,7 +134,7 @@ class FeatureSettings:
             object.__setattr__(self, "softness", 0.0 if self.uses_cnn else WORD_SOFTNESS)
         if self.n_regions < OWN_REGIONS:
             raise ValueError(f"n_regions must be at least 1, 0 to be chosen, or −1 for your own, got {self.n_regions}")
-        for name in ("stride", "radius", "max_side"):
+        for name in ("merge_from", "stride", "radius", "max_side"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
         if self.n_own < 0:
@@ -174,6 +177,11 @@ class FeatureSettings:
     def usual_regions(self) -> int:
         """Regions of an image: 300 for bags of words; 1000 with CNN features, which can be had of finer regions."""
         return CNN_REGIONS if self.uses_cnn else WORD_REGIONS
+
+    @property
+    def of_regions(self) -> dict[str, Any]:
+        """Options of `find_regions` beside their number."""
+        return {"compactness": self.compactness, "min_area": self.min_area, "merge_from": self.merge_from}
 
     @property
     def uses_words(self) -> bool:
