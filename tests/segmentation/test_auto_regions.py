@@ -65,8 +65,8 @@ def test_what_the_choice_is_satisfied_with_the_advice_is_silent_about(features):
 
 def test_where_finer_regions_gain_nothing_the_choice_says_so():
     rng = np.random.default_rng(0)
-    image = np.full((640, 640, 3), 90, dtype=np.uint8)
-    noise = [ArraySample("noise", image, rng.integers(0, 2, (640, 640)))]  # of which the picture shows nothing
+    image = np.full((900, 900, 3), 90, dtype=np.uint8)
+    noise = [ArraySample("noise", image, rng.integers(0, 2, (900, 900)))]  # of which the picture shows nothing
     found = choice(noise, 2)
     assert (found.settings.n_regions, found.stop) == (300, "flat")
 
