@@ -34,6 +34,16 @@ def test_it_is_the_training_of_a_unary_classifier(chains):
     assert [record["epoch"] for record in joint.history_] == [1, 2, 3, 4]
 
 
+def test_it_may_have_a_rate_of_its_own(chains):
+    rates = {"trainer__learning_rate": 1e-7, "trainer__pretrain_learning_rate": 0.05}
+    alone = make(UnaryClassifier, (5,), **{**FAST, "max_iter": 3, "trainer__learning_rate": 0.05}).fit(*chains)
+    joint = make(StructuralSVM, (5,), (5,), trainer__pretrain=3, **{**FAST, **rates}).fit(*chains)
+    found, expected = (values(each.model_.unary.parameters()) for each in (joint, alone))
+    torch.testing.assert_close(found, expected, atol=1e-4, rtol=1e-4)
+    with pytest.raises(ValueError, match="learning_rate must be positive"):
+        make(StructuralSVM, trainer__pretrain_learning_rate=0.0, **FAST).fit(*chains)
+
+
 def test_it_gives_a_better_start(chains):
     hinge = [
         make(StructuralSVM, (5,), (5,), trainer__pretrain=n, **FAST).fit(*chains).history_[0]["hinge"] for n in (0, 5)

@@ -13,8 +13,9 @@ from neuralfactors.vision import _features as features
 
 def test_settings_from_before_softness_mean_the_nearest_word(builder):
     settings, words = builder.state()
-    del settings["softness"]
+    del settings["softness"], settings["boundaries"]
     assert FeatureBuilder.from_state(settings, words).settings.softness == 0
+    assert not FeatureBuilder.from_state({**settings, "features": "cnn"}, words).settings.boundaries
 
 
 def test_same_seed_same_features(builder):

@@ -6,7 +6,14 @@ from pictures import random_regions, smooth_picture
 from skimage.graph import RAG
 
 from neuralfactors.vision import find_regions, majority_labels, paint, region_edges
-from neuralfactors.vision._region_geometry import edge_geometry, enlarge, region_areas, region_centres, region_medians
+from neuralfactors.vision._region_geometry import (
+    boundary_features,
+    edge_geometry,
+    enlarge,
+    region_areas,
+    region_centres,
+    region_medians,
+)
 
 
 def brute_force_edges(regions):
@@ -112,3 +119,32 @@ def test_enlarging_repeats_pixels():
     np.testing.assert_array_equal(enlarge(regions, (4, 9)), regions.repeat(2, axis=0).repeat(3, axis=1))
     assert enlarge(regions, (2, 3)) is regions
     assert set(enlarge(regions, (5, 7)).ravel()) == set(range(6))
+
+
+def test_boundaries_counted_by_hand():
+    regions = np.array([[0, 0, 1], [0, 2, 1]], dtype=np.int32)
+    lab = np.zeros((3, 2, 3))
+    lab[0] = [[0, 0, 30], [0, 40, 30]]
+    lab[1, 1, 1] = 3
+    found = boundary_features(regions, region_edges(regions), lab)
+    contrast_02 = np.hypot(40, 3)  # both sides of their boundary
+    expected = [
+        [0, 1 / np.sqrt(2), np.log1p(30), np.exp(-3), np.log1p(30), np.exp(-3), np.log(2), np.log(3)],
+        [np.log(2), 2, np.log1p(contrast_02), np.exp(-contrast_02 / 10)],
+        [0, 1, np.log1p(np.hypot(10, 3)), np.exp(-np.hypot(10, 3) / 10)],
+    ]
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-5)
+    np.testing.assert_allclose(found[1, :4], expected[1], rtol=1e-5)
+    np.testing.assert_allclose(found[2, :4], expected[2], rtol=1e-5)
+
+
+@given(seed=st.integers(0, 2**16), height=st.integers(1, 8), width=st.integers(2, 8))
+def test_boundaries_are_in_the_order_of_edges(seed, height, width):
+    regions = random_regions((height, width), 2, seed)
+    edges = region_edges(regions)
+    found = boundary_features(regions, edges, np.zeros((3, height, width)))
+    assert found.shape == (len(edges), 8)
+    for (i, j), row in zip(edges, found, strict=True):
+        pairs = (regions[:, :-1], regions[:, 1:]), (regions[:-1], regions[1:])
+        length = sum(int((((a == i) & (b == j)) | ((a == j) & (b == i))).sum()) for a, b in pairs)
+        assert row[0] == pytest.approx(np.log(length), abs=1e-6)

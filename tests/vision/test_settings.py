@@ -50,3 +50,17 @@ def test_without_labels_images_have_the_usual_number_of_regions():
 def test_wrong_settings_are_refused(option, message):
     with pytest.raises(ValueError, match=message):
         FeatureSettings(**option)
+
+
+def test_boundaries_are_described_where_there_is_a_network():
+    kinds = [FeatureSettings(features=kind).boundaries for kind in ("bow", "cnn", "bow+cnn")]
+    assert kinds == [False, True, True]
+    assert not FeatureSettings.fine().boundaries  # the paper's setting
+    graphs = [FeatureBuilder(replace(FEW_WORDS, boundaries=b)).fit(IMAGES).transform(IMAGES[0]).graph for b in (0, 1)]
+    assert graphs[1].edge_features.shape[1] == graphs[0].edge_features.shape[1] + 8
+    np.testing.assert_array_equal(graphs[1].edge_features[:, :-8], graphs[0].edge_features)
+
+
+def test_regions_cannot_be_merged_from_fewer():
+    with pytest.raises(ValueError, match="merge_from must be at least 1, got 0"):
+        FeatureSettings(merge_from=0)

@@ -313,7 +313,8 @@ class GradientEstimator(StructuredEstimator):
         if isinstance(self.model_, BatchModel):
             raise ValueError("pretrain must be 0 with a BatchModel, which has no unary factor to train alone")
         alone, n_epochs = self.model_.without_interaction(), settings.trainer.pretrain
-        trainer = replace(settings.trainer, keep="last", averaging=None, patience=None)
+        rate = settings.trainer.pretrain_learning_rate or settings.trainer.learning_rate
+        trainer = replace(settings.trainer, keep="last", averaging=None, patience=None, learning_rate=rate)
         first = replace(settings, trainer=trainer, loss="cross-entropy", max_iter=n_epochs)
         descent = Descent(alone, first, self._decoder(), weight)
         bars: list[Callback] = [ProgressBar(n_epochs)] if self.verbose and descent.ranks.leads else []

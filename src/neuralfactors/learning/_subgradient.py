@@ -40,8 +40,10 @@ class Subgradient(BaseEstimator):
     t0 : float, default=0.0
         t₀ of that curve.
     pretrain : int, default=0
-        Passes before all others in which the unary factor learns alone, by cross-entropy, with the same rate, C and
-        batches.
+        Passes before all others in which the unary factor learns alone, by cross-entropy, with the same C and batches.
+    pretrain_learning_rate : float or None, default=None
+        The rate of these passes; None: what `learning_rate` is. With a far lower `learning_rate` the unary factor then
+        stays nearly what it is, and the interaction factor learns what context adds to it.
     keep : "objective", "validation" or "last", default="objective"
         Which iterate is returned: that of the best objective (an estimate where an epoch has several steps), of the
         best accuracy on validation data, or the last.
@@ -72,6 +74,7 @@ class Subgradient(BaseEstimator):
     schedule: str = "cosine"
     t0: float = 0.0
     pretrain: int = 0
+    pretrain_learning_rate: float | None = None
     keep: str = "objective"
     averaging: str | None = None
     patience: int | None = None
@@ -94,6 +97,8 @@ class Subgradient(BaseEstimator):
         """Refuse invalid values."""
         for rate in self.learning_rates:
             check_positive("learning_rate", rate)
+        if self.pretrain_learning_rate is not None:
+            check_positive("pretrain_learning_rate", self.pretrain_learning_rate)
         if not all(0 <= value < 1 for value in self.momenta):
             raise ValueError(f"momentum must be at least 0 and below 1, got {self.momenta}")
         check_count("pretrain", self.pretrain, least=0)

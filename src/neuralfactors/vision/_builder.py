@@ -34,6 +34,7 @@ DRAFT_MEMORY = 2**30
 # Words are counted by kernels that need no interpreter: so many cores are kept busy by threads, which start at once and
 # hand over what they have made. More cores would wait for the interpreter, and networks have threads of their own.
 MAX_THREADS = 4
+OLDER = {"softness": 0.0, "boundaries": False}  # of settings in files that are older than these options
 
 
 class BuilderOptions(TypedDict, total=False):
@@ -250,7 +251,7 @@ class FeatureBuilder:
         FeatureBuilder
             Ready to transform.
         """
-        builder = cls(FeatureSettings(**{"softness": 0.0, **settings}), **options)  # files may be older than softness
+        builder = cls(FeatureSettings(**{**OLDER, **settings}), **options)
         builder.words_ = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in words.items()}
         return builder
 

@@ -17,8 +17,14 @@ from neuralfactors.vision._cnn import feature_maps, likeness, region_means, wind
 from neuralfactors.vision._descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision._image_graph import ImageGraph
 from neuralfactors.vision._own_features import features_of_regions
-from neuralfactors.vision._region_geometry import edge_geometry, region_centres, region_edges, region_medians
-from neuralfactors.vision._regions import adopt_regions, find_regions
+from neuralfactors.vision._region_geometry import (
+    boundary_features,
+    edge_geometry,
+    region_centres,
+    region_edges,
+    region_medians,
+)
+from neuralfactors.vision._regions import adopt_regions, find_regions, rgb_to_lab
 from neuralfactors.vision._settings import FeatureSettings
 from neuralfactors.vision._sources import Given
 from neuralfactors.vision._words import region_cells, word_histograms
@@ -115,7 +121,8 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
     ImageGraph
         Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
         averaged over it, users' own, and its position. Edge features are the words at both ends (2 · (10 + 5) by
-        default), distance and angle, and where there are a network or users' own, how alike these are at both ends.
+        default), distance and angle, where there are a network or users' own, how alike these are at both ends, and, if
+        the settings say so, the boundary between them.
     """
     image = draft.image
     regions = draft.regions
@@ -138,6 +145,8 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
         own = features_of_regions(draft.given.features, regions, draft.shape, draft.given.regions)
         nodes.append(own)
         ends.append(likeness([own], edges))
+    if settings.boundaries:
+        ends.append(boundary_features(regions, edges, rgb_to_lab(image)))
     if settings.position:
         nodes.append((centres / regions.shape).astype(np.float32))
     return ImageGraph(Graph(np.concatenate(nodes, axis=1), edges, np.concatenate(ends, axis=1)), regions, draft.shape)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from neuralfactors._common.labels import VOID
 
 Scalar = TypeVar("Scalar", bound=np.generic)
+
+CLEAR = 10.0  # a clear difference of Lab colours
 
 
 def region_areas(regions: NDArray[np.int32]) -> NDArray[np.int64]:
@@ -73,6 +75,53 @@ def edge_geometry(edges: NDArray[np.int64], centres: NDArray[np.number], spacing
     """
     dy, dx = (centres[edges[:, 1]] - centres[edges[:, 0]]).T
     return np.stack([np.hypot(dy, dx) / spacing, np.arctan2(dy, dx)], axis=1).astype(np.float32)
+
+
+def boundary_features(
+    regions: NDArray[np.int32], edges: NDArray[np.int64], planes: NDArray[np.floating[Any]]
+) -> NDArray[np.float32]:
+    """What lies between the two regions of every edge: the length of their boundary, and the contrast along it.
+
+    Parameters
+    ----------
+    regions : int32 array of shape (H, W)
+        Region of each pixel.
+    edges : int array of shape (E, 2)
+        All pairs that touch, as `region_edges` gives them.
+    planes : array of shape (C, H, W)
+        Colours of the pixels, in which 10 is a clear difference, as in CIE Lab.
+
+    Returns
+    -------
+    ndarray of shape (E, 8)
+        The boundary's length, as a logarithm and in units of the side of a square as large as the smaller region; the
+        mean contrast of the pixels on both sides of it, and the contrast of the two mean colours, each as a logarithm
+        and as exp(−contrast/10); logarithms of the smaller and of the larger area.
+    """
+    lengths, along = _boundaries(regions, planes)
+    areas = region_areas(regions)
+    colours = np.stack([np.bincount(regions.ravel(), plane.ravel()) for plane in planes], axis=1) / areas[:, None]
+    between = np.linalg.norm(colours[edges[:, 0]] - colours[edges[:, 1]], axis=1)
+    smaller, larger = np.sort(areas[edges], axis=1).T
+    columns = [np.log(lengths), lengths / np.sqrt(smaller)]
+    for contrast in (along, between):
+        columns += [np.log1p(contrast), np.exp(-contrast / CLEAR)]
+    return np.stack([*columns, np.log(smaller), np.log(larger)], axis=1).astype(np.float32)
+
+
+def _boundaries(
+    regions: NDArray[np.int32], planes: NDArray[np.floating[Any]]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    # Of every pair of regions that touch, in the order of `region_edges`: sides of pixels between them, and the mean
+    # contrast across these.
+    n_regions, codes, contrasts = int(regions.max()) + 1, [], []
+    for numbers, colours in (regions, planes), (regions.T, planes.transpose(0, 2, 1)):
+        one, other = numbers[:-1].astype(np.int64), numbers[1:].astype(np.int64)
+        apart = one != other
+        codes.append((np.minimum(one, other) * n_regions + np.maximum(one, other))[apart])
+        contrasts.append(np.linalg.norm(np.diff(colours, axis=1)[:, apart], axis=0))
+    _, pair, lengths = np.unique(np.concatenate(codes), return_inverse=True, return_counts=True)
+    return lengths, np.bincount(pair, np.concatenate(contrasts), minlength=len(lengths)) / lengths
 
 
 def majority_labels(regions: NDArray[np.int32], labels: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -86,6 +86,9 @@ class FeatureSettings:
         regression on MSRC-21 gains four points by it.
     standardise : bool, default=True
         Whether a `Segmenter` scales every feature to mean 0 and standard deviation 1 over the training images.
+    boundaries : bool, default=None
+        Whether an edge's features end with the length of the boundary of its two regions and the contrast along it; see
+        `boundary_features`. None: where there are CNN features.
     position : bool, default=False
         Whether a node's features end with the median row and column of its region, 0 to 1. The geometry of edges then
         goes by medians too.
@@ -119,6 +122,7 @@ class FeatureSettings:
     softness: float | None = None
     root: bool = True
     standardise: bool = True
+    boundaries: bool | None = None
     position: bool = False
     backbone: str = "efficientnet-lite2"
     cnn: CNNSettings = field(default_factory=CNNSettings)
@@ -132,6 +136,8 @@ class FeatureSettings:
         object.__setattr__(self, "random_state", seed_of(self.random_state))
         if self.softness is None:
             object.__setattr__(self, "softness", 0.0 if self.uses_cnn else WORD_SOFTNESS)
+        if self.boundaries is None:
+            object.__setattr__(self, "boundaries", self.uses_cnn)
         if self.n_regions < OWN_REGIONS:
             raise ValueError(f"n_regions must be at least 1, 0 to be chosen, or −1 for your own, got {self.n_regions}")
         for name in ("merge_from", "stride", "radius", "max_side"):
@@ -170,6 +176,7 @@ class FeatureSettings:
             "n_regions": CNN_REGIONS,
             "min_area": 0.5,
             "position": True,
+            "boundaries": False,
         }
         return cls(**second | changes)
 
