@@ -12,10 +12,11 @@ def test_batches_pretraining_and_rates(n_images, batch_size, pretrain):
     words = default_parameters(n_images, {}, cnn=False)
     cnn = default_parameters(n_images, WITH_CNN, cnn=True)
     assert words["batch_size"] == cnn["batch_size"] == default_batch_size(n_images) == batch_size
-    assert (words["trainer__pretrain"], cnn["trainer__pretrain"]) == (pretrain, pretrain or 14)
+    assert (words["trainer__pretrain"], cnn["trainer__pretrain"]) == (pretrain, 2 * pretrain or 27)
+    assert (words["max_iter"], cnn["max_iter"]) == (25, 107 if n_images == 3 else 16)
     names = ("trainer__learning_rate", "trainer__interaction_learning_rate")
     assert [words[name] for name in names] == ([0.01, 0.003] if n_images >= 50 else [0.001, 0.001])
-    assert [cnn[name] for name in names] == [0.001, 0.001]
+    assert [cnn[name] for name in (*names, "trainer__pretrain_learning_rate")] == [0.00001, 0.01, 0.001]
     assert "auto" not in [*words.values(), *cnn.values()]
 
 

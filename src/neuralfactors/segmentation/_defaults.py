@@ -1,6 +1,6 @@
 """How a model is trained on images by default, as plain numbers.
 
-Chosen on images held out of the training images of MSRC-21 and KITTI; `neuralfactors train` uses them too.
+Chosen on images held out of the training images of MSRC-21, KITTI and SIFT Flow; `neuralfactors train` uses them too.
 """
 
 from __future__ import annotations
@@ -13,17 +13,21 @@ from neuralfactors.learning._auto_parameters import auto_batch_size
 from neuralfactors.learning._losses import AUTO
 from neuralfactors.vision import FeatureSettings
 
-# CNN features tell the training images' classes apart without any context. Dropout makes the unary factor as unsure of
-# them as it will be of new images, so that interactions learn to help where help is needed: without it they do not.
+# CNN features tell the training images' classes apart without any context, and under the hinge the unary factor would
+# learn them by heart: on new images it loses up to two points by it, and interactions learn to trust it. So it stays
+# nearly what it has learnt alone, by cross-entropy, and dropout keeps it unsure while the interactions learn to help.
 WITH_CNN: dict[str, Any] = {
-    "C": 3.0, "max_iter": 16, "void": "drop",
-    "trainer__learning_rate": 0.001, "trainer__interaction_learning_rate": 0.001,
+    "C": 3.0, "interaction_C": 30.0, "void": "drop",
+    "trainer__pretrain_learning_rate": 0.001,
+    "trainer__learning_rate": 0.00001, "trainer__interaction_learning_rate": 0.01,
     "unary__activation": "relu", "unary__dropout": 0.5,
-    "interaction__hidden": (64,), "interaction__activation": "relu", "interaction__dropout": 0.5,
+    "interaction__hidden": (64,), "interaction__activation": "relu", "interaction__dropout": 0.3,
 }  # fmt: skip
 BALANCE = 0.5
 MAX_BATCH, STEPS = 12, 20  # so many images a step at most, and where there are few, so many steps an epoch
-FEW_IMAGES, FIRST_STEPS = 50, 300  # with fewer images, or CNN features, so many first steps are unary
+FEW_IMAGES, FIRST_STEPS = 50, 300  # with fewer images, so many first steps are unary
+FIRST_STEPS_OF_CNN, JOINT_STEPS_OF_CNN = 600, 320  # with CNN features, so many steps are unary, and so many follow
+EPOCHS, EPOCHS_OF_CNN = 25, 16
 # Interactions learn slower, since most pairs of classes have few edges to learn from; few images, slower still.
 LEARNING_RATE, INTERACTION_LEARNING_RATE, RATE_OF_FEW = 0.01, 0.003, 0.001
 
@@ -42,12 +46,21 @@ def default_batch_size(n_images: int) -> int:
 
 
 def default_pretrain(n_images: int, batch_size: int | str | None, *, cnn: bool) -> int:
-    """Epochs of the unary factor alone: as many as make 300 steps, where there are few images or CNN features."""
+    """Epochs of the unary factor alone: those of 300 steps where there are few images, of 600 with CNN features."""
     if n_images >= FEW_IMAGES and not cnn:
         return 0
+    return _epochs(FIRST_STEPS_OF_CNN if cnn else FIRST_STEPS, n_images, batch_size)
+
+
+def default_epochs(n_images: int, batch_size: int | str | None, *, cnn: bool) -> int:
+    """Epochs of both factors: 25, or with CNN features 16 and at least 320 steps."""
+    return max(EPOCHS_OF_CNN, _epochs(JOINT_STEPS_OF_CNN, n_images, batch_size)) if cnn else EPOCHS
+
+
+def _epochs(n_steps: int, n_images: int, batch_size: int | str | None) -> int:
     size = auto_batch_size(n_images) if batch_size == AUTO else batch_size
     steps = math.ceil(n_images / size) if isinstance(size, int) and size > 0 else 1
-    return math.ceil(FIRST_STEPS / steps)
+    return math.ceil(n_steps / steps)
 
 
 def default_parameters(n_images: int, given: Mapping[str, Any], *, cnn: bool) -> dict[str, Any]:
@@ -69,10 +82,15 @@ def default_parameters(n_images: int, given: Mapping[str, Any], *, cnn: bool) ->
     """
     few = n_images < FEW_IMAGES
     found: dict[str, Any] = {
-        "C": 100.0, "max_iter": 25, "batch_size": default_batch_size(n_images), "void": "complete",
+        "C": 100.0, "batch_size": default_batch_size(n_images), "void": "complete",
         "trainer__keep": "last",
         "trainer__learning_rate": RATE_OF_FEW if few else LEARNING_RATE,
         "trainer__interaction_learning_rate": RATE_OF_FEW if few else INTERACTION_LEARNING_RATE,
         **given,
     }  # fmt: skip
-    return {"trainer__pretrain": default_pretrain(n_images, found["batch_size"], cnn=cnn), **found}
+    size = found["batch_size"]
+    chosen = {
+        "max_iter": default_epochs(n_images, size, cnn=cnn),
+        "trainer__pretrain": default_pretrain(n_images, size, cnn=cnn),
+    }
+    return {**chosen, **found}
