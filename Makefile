@@ -4,13 +4,18 @@ BIN := .venv/bin
 READY := .venv/ready
 CPP := $(wildcard cpp/*.?pp cpp/*/*.?pp)
 
-.PHONY: demo test bench lint format measure venv sanitize fuzz wheel windows release-check clean
+.PHONY: demo test docs bench lint format measure venv sanitize fuzz wheel windows release-check clean
 
 demo: $(READY)
 	$(BIN)/neuralfactors demo --out runs/demo
 
 test: lint
 	$(BIN)/python -m pytest -n logical --maxprocesses 4 --dist loadfile
+
+# The site in build/docs, with every page of the gallery run in full; warnings are errors.
+docs: $(READY)
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/docs
+	$(BIN)/python tools/site_links.py build/docs
 
 lint: $(READY)
 	$(BIN)/ruff check

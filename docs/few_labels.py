@@ -12,8 +12,12 @@ A graph need not be labelled as a whole. Labels of −1 are unknown: `Structural
 learns (`void="complete"`, the default), and `predict` keeps what is known:
 
 ```python
-svm = StructuralSVM().fit([graph], [y])  # y holds −1 where nothing is known
-labels = svm.predict([graph], known=[y])[0]
+>>> from neuralfactors import StructuralSVM, chain_graph
+>>> graph, y = chain_graph([[0.0], [0.0], [1.0], [1.0]]), [0, -1, -1, 1]  # −1 where nothing is known
+>>> svm = StructuralSVM().fit([graph], [y])
+>>> svm.predict([graph], known=[y])[0].shape
+(4,)
+
 ```
 
 Accuracy on the nodes without label, on a citation-like graph: 7 classes, 20 noisy features, most edges within a class.

@@ -30,8 +30,13 @@ probabilities p(y) ∝ exp(g(x, y) / T), whose marginals `predict_proba` returns
 that suits held-out data best:
 
 ```python
-svm.fit(X, Y).calibrate(X_held_out, Y_held_out)
-svm.predict_proba(X_test)
+>>> from neuralfactors import FrankWolfeSVM
+>>> from neuralfactors.datasets import make_chains
+>>> (X, Y), (X_held_out, Y_held_out), (X_test, _) = (make_chains(20, random_state=seed) for seed in range(3))
+>>> svm = FrankWolfeSVM().fit(X, Y).calibrate(X_held_out, Y_held_out)
+>>> svm.predict_proba(X_test)[0].shape == (X_test[0].n_nodes, len(svm.classes_))
+True
+
 ```
 """
 TAIL = """

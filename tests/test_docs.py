@@ -1,20 +1,25 @@
 """The examples in docstrings and on the pages do what they show; pages name what exists."""
 
+import ast
 import dataclasses
 import doctest
 import importlib
-import importlib.util
 import operator
 import pkgutil
 import re
+import shlex
 from pathlib import Path
 
 import pytest
+import typer
 
 import neuralfactors
+from neuralfactors._cli.commands import app
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
+PAGES = ["README.md", "CONTRIBUTING.md", *sorted(str(path.relative_to(ROOT)) for path in DOCS.glob("**/*.md"))]
+TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
 MODULES = sorted(module.name for module in pkgutil.walk_packages(neuralfactors.__path__, "neuralfactors."))
 
 
@@ -23,19 +28,62 @@ def test_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/guide.md"])
-def test_pages(page):
+@pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in TEXTS[page]])
+def test_pages(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # where pages write files
     results = doctest.testfile(str(ROOT / page), module_relative=False, encoding="utf-8")
     assert results.attempted > 0
     assert results.failed == 0
 
 
-@pytest.mark.parametrize(
-    "page", ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in sorted(DOCS.glob("*.md")))]
-)
+@pytest.mark.parametrize("page", PAGES)
+def test_python_on_pages_is_run(page):
+    blocks = re.findall(r"^```python\n(.*?)^```", TEXTS[page], flags=re.MULTILINE | re.DOTALL)
+    assert [block for block in blocks if not block.startswith(">>> ")] == []
+
+
+def commands_on_pages():
+    """Every call of the command line in a block of the console."""
+    blocks = [block for text in TEXTS.values() for block in re.findall(r"```console\n(.*?)```", text, flags=re.DOTALL)]
+    calls = {line.partition("#")[0].strip() for block in blocks for line in block.splitlines()}
+    return sorted(call[2:] for call in calls if call.startswith("$ neuralfactors ") and "--version" not in call)
+
+
+@pytest.mark.parametrize("call", commands_on_pages())
+def test_commands_on_pages_have_these_options(call):
+    _, name, *arguments = shlex.split(call)
+    command = typer.main.get_command(app).get_command(None, name)
+    command.make_parser(command.context_class(command)).parse_args(arguments)  # NoSuchOption where there is none
+
+
+def messages_in_source():
+    """All texts in the source, with dots for the values that go into them."""
+    trees = [ast.parse(path.read_text(encoding="utf-8")) for path in (ROOT / "src").rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    parts = [node.values if isinstance(node, ast.JoinedStr) else [node] for node in nodes]
+    texts = [[getattr(part, "value", "...") for part in row if isinstance(part, ast.Constant)] for row in parts]
+    return ["...".join(map(str, row)) for row in texts]
+
+
+def test_troubleshooting_quotes_messages_that_there_are():
+    known = "\n".join(messages_in_source())
+    rows = [line for line in TEXTS["docs/howto/troubleshooting.md"].splitlines() if line.startswith("| `")]
+    quoted = [part.strip(" ,:;") for row in rows for part in re.match(r"\| `(.*?)` \|", row)[1].split("...")]
+    assert len(rows) > 20
+    assert [part for part in quoted if len(part) > 3 and part not in known] == []
+
+
+@pytest.mark.parametrize("page", PAGES)
 def test_links_lead_somewhere(page):
-    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", (ROOT / page).read_text(encoding="utf-8"))
+    targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", TEXTS[page])
+    targets = [target for target in targets if "gallery/" not in target]  # made by the build, which checks them
     assert [target for target in targets if not (ROOT / page).parent.joinpath(target).exists()] == []
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if "gallery/" in TEXTS[page]])
+def test_links_to_the_gallery_have_their_example(page):
+    names = re.findall(r"gallery/(\w+/\w+)\.rst", TEXTS[page])
+    assert [name for name in names if not (ROOT / "examples" / f"{name}.py").exists()] == []
 
 
 def test_contributing_names_files_and_functions_that_exist():
@@ -78,10 +126,3 @@ def test_glossary_names_what_there_is(name):
 def test_glossary_names_every_variant():
     text = (ROOT / "docs" / "glossary.md").read_text()
     assert all(find("_runs.NAMES")[key].printed in text for key in find("_runs.TABLED"))
-
-
-def test_list_of_public_names_is_up_to_date():
-    spec = importlib.util.spec_from_file_location("docstrings", ROOT / "tools" / "docstrings.py")
-    tool = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(tool)
-    assert (ROOT / "docs" / "api.md").read_text(encoding="utf-8") == tool.api_page()

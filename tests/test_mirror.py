@@ -22,7 +22,7 @@ ELSEWHERE = {
 TOPICS = {
     # the project itself
     "test_benchmarks.py", "test_docs.py", "test_examples.py", "test_main.py", "test_mirror.py", "test_package.py",
-    "report/test_claims_page.py", "report/test_docs_results.py", "report/test_inference_page.py",
+    "test_site.py", "report/test_claims_page.py", "report/test_docs_results.py", "report/test_inference_page.py",
     # C++ kernels, and what all methods of inference have in common
     "inference/test_alpha_expansion.py", "inference/test_maxflow.py", "vision/test_kernels.py",
     "inference/test_anytime.py", "inference/test_batch.py", "inference/test_certificates.py",

@@ -1,7 +1,4 @@
-"""Hold the docstrings of all public names to numpydoc, by the checks in pyproject.toml; exit with 1 where one fails.
-
-With --write, make docs/api.md of their first lines instead.
-"""
+"""Hold the docstrings of all public names to numpydoc, by the checks in pyproject.toml; exit with 1 where one fails."""
 
 import ast
 import importlib
@@ -15,17 +12,7 @@ from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import Validator, validate
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "api.md"
 ROOMS = ("", ".inference", ".estimators", ".learning", ".segmentation", ".datasets", ".vision", ".metrics")
-CONSTANTS = {
-    "METHODS": "Names of the inference methods.",
-    "SCENE_CLASSES": "Names of the labels of `make_scenes`.",
-    "SUM_METHODS": "Names of the methods that sum over all labellings.",
-}
-HEAD = """# Public names
-What users may import. All else is internal and may change. `help(name)` says more; words are those of
-the [glossary](glossary.md). This page is made by `python tools/docstrings.py --write`.
-"""
 
 
 def public_names() -> dict[str, object]:
@@ -34,18 +21,6 @@ def public_names() -> dict[str, object]:
     found = [getattr(room, name) for room in rooms for name in room.__all__]
     ours = [each for each in found if hasattr(each, "__qualname__") and not getattr(each, "_is_protocol", False)]
     return {f"{each.__module__}.{each.__qualname__}": each for each in ours}
-
-
-def api_page() -> str:
-    """A table of the names of each room, those that an earlier one has left out."""
-    parts, seen = [HEAD], set()
-    for room in (importlib.import_module(f"neuralfactors{room}") for room in ROOMS):
-        parts.append(f"\n## {room.__name__}\n| name | what it is |\n| --- | --- |\n")
-        for name in (each for each in room.__all__ if each not in seen):
-            told = CONSTANTS.get(name) or inspect.getdoc(getattr(room, name)).partition("\n")[0]
-            parts.append(f"| `{name}` | {told} |\n")
-        seen |= set(room.__all__)
-    return "".join(parts)
 
 
 def members(name: str, thing: object) -> Iterator[str]:
@@ -79,9 +54,6 @@ def _value(text: str) -> object:
 
 
 def main() -> int:
-    if "--write" in sys.argv[1:]:
-        PAGE.write_text(api_page(), encoding="utf-8")
-        return 0
     checks = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["numpydoc_validation"]["checks"])
     names = {each: None for known in public_names().items() for each in members(*known)}
     failed = 0

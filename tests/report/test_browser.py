@@ -1,9 +1,9 @@
 """The page in a real browser: it renders, its controls work, nothing leaves it and the console stays empty."""
 
 import json
-import shutil
 
 import pytest
+from browsing import open_driver, requests_of_pages
 
 from neuralfactors._report import write_report
 
@@ -11,25 +11,10 @@ from .conftest import ROWS
 
 pytestmark = pytest.mark.browser
 
-FLAGS = (
-    *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--window-size=1280,900"),
-    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
-    "--force-prefers-reduced-motion",  # a page that scrolls smoothly is still moving when it is clicked
-)
-
 
 @pytest.fixture(scope="module")
 def driver(chromium, tmp_path_factory):
-    webdriver = pytest.importorskip("selenium.webdriver")
-    path = shutil.which("chromedriver") or pytest.skip("chromedriver is not installed")
-    options = webdriver.ChromeOptions()
-    options.binary_location = chromium
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path_factory.mktemp('browser')}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(path))
-    driver.set_page_load_timeout(60)
-    driver.set_script_timeout(30)
+    driver = open_driver(chromium, tmp_path_factory.mktemp("browser"))
     yield driver
     driver.quit()
 
@@ -45,13 +30,6 @@ def page(driver, make_run):
     sent = requests_of_pages(driver)
     assert [url for url in sent if not url.startswith(("file:///", "data:"))] == []
     assert sum(url.startswith("file:///") for url in sent) == 1  # the page itself
-
-
-def requests_of_pages(driver):
-    """Addresses that pages from files asked for; the browser's own pages ask for theirs."""
-    messages = [json.loads(entry["message"])["message"] for entry in driver.get_log("performance")]
-    asked = [message["params"] for message in messages if message["method"] == "Network.requestWillBeSent"]
-    return [each["request"]["url"] for each in asked if each["documentURL"].startswith("file:///")]
 
 
 def open_page(driver, run):

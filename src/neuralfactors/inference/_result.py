@@ -39,7 +39,7 @@ class Result:
     Notes
     -----
     A score is a sum of N numbers, one from each row and table. Where the status is "optimal", no labelling scores more
-    than `score` + N · 2⁻⁴⁸ · Σ max(|best|, |used|), the sum being over the best entry of every row and table and the
+    than ``score + N · 2⁻⁴⁸ · Σ max(|best|, |used|)``, the sum being over the best entry of every row and table and the
     one that `labels` uses. Scales, constants, large penalties and -inf do not change that. For 1,000 numbers of size 1
     it is 4e-9 beside a score of 1,000.
 
