@@ -35,7 +35,7 @@ def letters(text, x, baseline, size):
 
 def wordmark(ink, line):
     neural, middle = letters("neural", 50, 32, 25)
-    factors, end = letters("factors", middle + 1, 32, 25)
+    factors, end = letters("factors", middle + 2, 32, 25)
     head = HEAD.format(box=f"0 0 {end + 4:.0f} 44")
     return f'{head}{graph(line)}<path d="{neural}" fill="{ink}"/><path d="{factors}" fill="{line}"/></svg>\n'
 

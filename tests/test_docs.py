@@ -4,11 +4,13 @@ import ast
 import dataclasses
 import doctest
 import importlib
+import importlib.util
 import operator
 import pkgutil
 import re
 import shlex
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 import typer
@@ -126,3 +128,39 @@ def test_glossary_names_what_there_is(name):
 def test_glossary_names_every_variant():
     text = (ROOT / "docs" / "glossary.md").read_text()
     assert all(find("_runs.NAMES")[key].printed in text for key in find("_runs.TABLED"))
+
+
+def load_script(name):
+    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_drawings_come_from_their_script(tmp_path, monkeypatch):
+    script = load_script("figures")
+    monkeypatch.setattr(script, "FOLDER", tmp_path)
+    script.main()
+    drawn = {path.name for path in tmp_path.glob("*.svg")}
+    assert drawn | {"recording.svg"} == {path.name for path in (DOCS / "figures").iterdir()}
+
+
+def test_wordmark_is_what_its_script_draws(tmp_path, monkeypatch):
+    script = load_script("wordmark")
+    monkeypatch.setattr(script, "FOLDER", tmp_path)
+    script.main()
+    for path in tmp_path.iterdir():
+        assert path.read_text() == (DOCS / "_static" / path.name).read_text()
+
+
+def test_recording_shows_lines_in_order_within_its_time():
+    script = load_script("recording")
+    texts = {0.0: "$ neuralfactors <x>", 40.0: "a " * 80, 41.0: "Confusion", 42.0: "b"}
+    lines = [(seconds, text, text.startswith("$")) for seconds, text in texts.items()]
+    kept = list(script.shortened(lines))
+    assert [text.split()[0] for _, text, _ in kept] == ["$", "a", "a", "b"]
+    times = script.squeezed(kept)
+    assert times == sorted(times)
+    assert times[-1] < script.SECONDS
+    picture = ElementTree.fromstring(script.draw(kept))
+    assert next(each.text for each in picture if each.tag.endswith("text")) == "$ neuralfactors <x>"

@@ -48,7 +48,8 @@ for name, labels in {"features only": alone, "features and citations": joint}.it
 angle = 2 * np.pi * y / N_FIELDS
 places = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.25 * rng.normal(size=(n_papers, 2))
 figure, axes = plt.subplots(1, 3, figsize=(11, 3.8), layout="constrained")
-for axis, (name, labels) in zip(axes, {"known": y_known, "features only": alone, "joint": joint}.items(), strict=True):
+shown = {"known": np.where(given, y, np.nan), "features only": alone, "joint": joint}
+for axis, (name, labels) in zip(axes, shown.items(), strict=True):
     plot_graph(graph, labels, places, axes=axis, s=14, cmap="tab10", vmin=0, vmax=9, linewidths=0.3)
     for line in axis.lines:
         line.set(linewidth=0.2)
