@@ -13,9 +13,8 @@ CONSTANTS = {
 
 
 def write_pages(folder):
-    """A page for each room; a name that an earlier room has is left out."""
-    folder.mkdir(exist_ok=True)
-    seen = set()
+    """A page for each room; a name that an earlier room has is left out. Pages of names that are gone go, too."""
+    seen, kept = set(), set()
     for room in (importlib.import_module(f"neuralfactors{room}") for room in (*ROOMS, ".plots")):
         names = [name for name in public_names(room) if name not in seen]
         page = room_page(room, names)
@@ -23,6 +22,10 @@ def write_pages(folder):
         if not path.exists() or path.read_text(encoding="utf-8") != page:
             path.write_text(page, encoding="utf-8")
         seen |= set(names)
+        kept |= {f"{room.__name__}.{name}" for name in names}
+    for path in (folder / "names").glob("*.rst"):
+        if path.stem not in kept:
+            path.unlink()
 
 
 def public_names(room):
