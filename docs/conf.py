@@ -59,6 +59,7 @@ html_title = f"neuralfactors {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
+html_context = {"default_mode": "auto"}
 html_copy_source = html_show_sourcelink = False
 html_theme_options = {
     "logo": {
@@ -87,6 +88,12 @@ def skip_others(_, kind, __, member, skip, ___):
     return True if kind == "class" and callable(member) and not home.startswith("neuralfactors") else skip
 
 
+def strip_ends(_, __, source):
+    """Blocks of code without the empty line that ends the output of a doctest."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
 def setup(app):
     mathml.setup(app)
+    app.connect("source-read", strip_ends)
     app.connect("autodoc-skip-member", skip_others)

@@ -1,6 +1,6 @@
 """
-Tables of one's own for every direction
-=======================================
+A table for each direction
+==========================
 A grid without edge features learns one table for all edges. With ``directional=True`` it learns one for edges to the
 right and one for edges down. Two toy problems of PyStruct need one and the other.
 """
