@@ -79,7 +79,7 @@ class BeliefSearch {
   static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
   static constexpr double kMaxTable = 4000;  // entries of one elimination
   static constexpr double kEliminationCost = 100;  // of an entry of elimination, beside one of a sweep (measured)
-  static constexpr double kPlanningCost = 6000;   // of a node that is eliminated, beside the same
+  static constexpr double kPlanningCost = 6000;    // of a node that is eliminated, beside the same
   static constexpr double kProofCost = 600;        // as kEliminationCost, in double precision
   static constexpr int kAttempts = 4;              // eliminations in a row, each from the labelling of the last one
   static constexpr int kMaxPerNode = 8;            // candidates of one node
