@@ -6,6 +6,7 @@
 
 #include <cstddef>
 
+#include "core/machine.hpp"
 #include "messages/simd.hpp"
 
 namespace neuralfactors {
