@@ -24,12 +24,13 @@ from neuralfactors.vision._region_geometry import enlarge, label_counts
 from neuralfactors.vision._regions import find_regions
 
 LOOKED_AT = 10  # training images, at equal distances
-SMALLEST_AREA = 16  # pixels of a region: with fewer there is little to describe
+# Pixels of a region: with fewer than the first there is little to describe; finer ones than usual have the second.
+SMALLEST_AREA, SMALLEST_IF_FINER = 16, 32
 # Regions of all training images together: learning from them takes some half an hour on one core and, at 1 KB a region
 # described by words and 5 KB by a network, two and a half gigabytes of memory at most.
 ALL_OF_WORDS, ALL_OF_CNN = 500_000, 500_000
 # Of the ceiling, the mean of both figures: what twice as many regions must gain where it is low, and where it is not.
-LEAST_IF_LOW, LEAST_IF_HIGH = 0.005, 0.02
+LEAST_IF_LOW, LEAST_IF_HIGH = 0.0065, 0.02
 LEAST_STEP = 1.25  # times as many regions: what is less is not worth a try
 LEAST_FOR_SHAPE = 0.005  # of the ceiling: what another compactness, or merging or not, must gain
 SHAPES = (0.5, 2.0)  # times the compactness of the settings
@@ -96,7 +97,8 @@ class RegionTrial:
     def most_described(self) -> int:
         """How many regions an image has pixels for."""
         pixels = float(np.median([image.shape[0] * image.shape[1] for image, _ in self._pictures]))
-        return max(1, int(pixels) // SMALLEST_AREA)
+        usual = min(self._settings.usual_regions, int(pixels) // SMALLEST_AREA)
+        return max(1, usual, int(pixels) // SMALLEST_IF_FINER)
 
     @property
     def most(self) -> int:
