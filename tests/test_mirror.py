@@ -13,7 +13,6 @@ ELSEWHERE = {
     "__main__.py": "test_main.py",
     "_cli/__init__.py": "cli/test_app.py",
     "_cli/commands.py": "cli/test_app.py",
-    "_cli/parameters.py": "cli/test_bare.py",
     "datasets/__init__.py": "common/test_extras.py",
     "_experiment/presets/__init__.py": "experiment/test_presets.py",
 }
