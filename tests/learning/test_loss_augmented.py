@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from oracles import hinge, random_potentials
 
 from neuralfactors import Decoder, Potentials, StructuredHingeLoss, StructuredPerceptronLoss, decode
-from neuralfactors.learning._margin import node_costs
 
 LOSSES = [StructuredHingeLoss, StructuredPerceptronLoss]
 
@@ -76,16 +75,6 @@ def test_decoding_compiles():
         return decode(Potentials.grid(unary, table))
 
     assert torch.equal(torch.compile(labels, fullgraph=True, backend="aot_eager")(unary), labels(unary))
-
-
-@pytest.mark.parametrize("operator", ["decode", "rival"])
-def test_operators_keep_their_promises_to_torch(operator):
-    potentials, y = random_potentials(1)
-    p = potentials
-    tensors = p.unary, p.interaction, p.edges, p.node_ptr, p.edge_ptr
-    extra = () if operator == "decode" else (y, node_costs(y), True, "complete")
-    arguments = (*tensors, *extra, *Decoder().arguments())
-    torch.library.opcheck(getattr(torch.ops.neuralfactors, operator).default, arguments)
 
 
 def test_gradients_by_torch_func():

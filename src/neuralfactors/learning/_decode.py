@@ -111,7 +111,9 @@ class Decoder(BaseEstimator):
     def __call__(self, potentials: Potentials) -> Decoded:
         """The labelling of highest score that the method finds, for every graph of the batch."""
         if is_traced():
-            return Decoded.from_tensors(*_decode(*tensors_of(potentials), *self.arguments()))
+            from neuralfactors.learning import _operators
+
+            return Decoded.from_tensors(*_operators.decode(*tensors_of(potentials), *self.arguments()))
         found = self.decode(problem_of(potentials))
         return replace(found, labels=found.labels.to(potentials.unary.device))
 
@@ -193,33 +195,6 @@ def tensors_of(potentials: Potentials) -> tuple[Tensor, Tensor, Tensor, Tensor, 
     """The potentials as an operator of torch takes them: without gradient, in the order of `Potentials`."""
     p = potentials.tensors
     return p.unary.detach(), p.interaction.detach(), p.edges, p.node_ptr, p.edge_ptr
-
-
-@torch.library.custom_op("neuralfactors::decode", mutates_args=())
-def _decode(
-    unary: Tensor,
-    interaction: Tensor,
-    edges: Tensor,
-    node_ptr: Tensor,
-    edge_ptr: Tensor,
-    method: str,
-    tol: float,
-    max_iter: int | None,
-    n_threads: int | None,
-    random_state: int,
-) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    decoder = Decoder(method, tol, max_iter, n_threads, random_state)
-    return decoder(Potentials(unary, interaction, edges, node_ptr, edge_ptr)).to_tensors()
-
-
-@_decode.register_fake
-def fake_decoded(*arguments: Any) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-    """Tensors of the shapes and types that decoding returns; the arguments begin with those of `Potentials`."""
-    unary, _, _, node_ptr, *_ = arguments
-    n_graphs = node_ptr.shape[0] - 1  # a symbol, perhaps, which `len` would not be
-    labels = unary.new_empty(unary.shape[0], dtype=torch.int64)
-    score = torch.empty(n_graphs, dtype=torch.float64)
-    return labels, score, torch.empty_like(score), torch.empty(2, n_graphs, dtype=torch.bool)
 
 
 def problem_of(potentials: Potentials) -> Problem:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from neuralfactors._core.potentials import Potentials
-from neuralfactors.learning._decode import Decoded, Decoder, clamp_labelled, fake_decoded, is_traced, tensors_of
+from neuralfactors.learning._decode import Decoded, Decoder, clamp_labelled, is_traced, tensors_of
 from neuralfactors.learning._margin import loss_augment
 
 
@@ -30,11 +30,12 @@ def find_rival(
     """
     if is_traced():
         return _find_by_operator(potentials, y, costs, decoder, augment, void)
-    return _find(potentials, y, costs, decoder, augment, void)
+    return search_rival(potentials, y, costs, decoder, augment, void)
 
 
 @torch.no_grad()
-def _find(potentials: Potentials, y: Tensor, costs: Tensor, decoder: Decoder, augment: bool, void: str) -> Rival:
+def search_rival(potentials: Potentials, y: Tensor, costs: Tensor, decoder: Decoder, augment: bool, void: str) -> Rival:
+    """The same as `find_rival`, by the kernel itself."""
     labelled = y >= 0
     full = bool(labelled.all())
     if not full and void == "complete":
@@ -53,40 +54,11 @@ def _find(potentials: Potentials, y: Tensor, costs: Tensor, decoder: Decoder, au
 def _find_by_operator(
     potentials: Potentials, y: Tensor, costs: Tensor, decoder: Decoder, augment: bool, void: str
 ) -> Rival:
+    from neuralfactors.learning import _operators
+
     options = augment, void, *decoder.arguments()
-    labels, z, *found = _rival(*tensors_of(potentials), y, costs.detach(), *options)
+    labels, z, *found = _operators.rival(*tensors_of(potentials), y, costs.detach(), *options)
     return Rival(labels, z, Decoded.from_tensors(*found), y >= 0 if void == "drop" else None)
-
-
-@torch.library.custom_op("neuralfactors::rival", mutates_args=())
-def _rival(
-    unary: Tensor,
-    interaction: Tensor,
-    edges: Tensor,
-    node_ptr: Tensor,
-    edge_ptr: Tensor,
-    y: Tensor,
-    costs: Tensor,
-    augment: bool,
-    void: str,
-    method: str,
-    tol: float,
-    max_iter: int | None,
-    n_threads: int | None,
-    random_state: int,
-) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    potentials = Potentials(unary, interaction, edges, node_ptr, edge_ptr)
-    check_range(y, potentials.n_labels)
-    decoder = Decoder(method, tol, max_iter, n_threads, random_state)
-    found = _find(potentials, y, costs, decoder, augment, void)
-    # Copies, for what an operator returns must be neither its arguments nor one another.
-    return found.y.clone(), found.z.clone(), *found.decoded.to_tensors()
-
-
-@_rival.register_fake
-def _(*arguments: Tensor) -> tuple[Tensor, ...]:
-    decoded = fake_decoded(*arguments)
-    return torch.empty_like(decoded[0]), torch.empty_like(decoded[0]), *decoded
 
 
 def check_range(y: Tensor, n_labels: int) -> None:
