@@ -54,6 +54,43 @@ def test_sparse_features_stay_sparse_and_types_stay():
         np.testing.assert_allclose(a.node_features.toarray(), b.node_features, rtol=1e-5)
 
 
+@pytest.mark.parametrize("sparse", [False, True])
+def test_every_type_is_scaled_by_itself(sparse):
+    rng = np.random.default_rng(0)
+    blocks = [(rng.normal(5, 3, size=(4, 2)), rng.normal(-2, 7, size=(3, 1))) for _ in range(5)]
+    edges = [[0, 1], [1, 2], [4, 3], [5, 6], [0, 4]]
+    between = [rng.normal(n, 2, size=(5, 1)) for n in range(5)]
+    make = csr_array if sparse else np.asarray
+    X = [Graph.of_types(list(map(make, pair)), edges, rows) for pair, rows in zip(blocks, between, strict=True)]
+    scaler = GraphScaler(with_mean=not sparse).fit(X)
+    scaled = scaler.transform(X)
+    plain = StandardScaler(with_mean=not sparse)
+    for kind, columns in ((0, 2), (1, 1)):
+        expected = plain.fit_transform(np.concatenate([pair[kind] for pair in blocks]))
+        got = np.concatenate([_dense(x.node_features)[x.node_types == kind] for x in scaled])
+        np.testing.assert_allclose(got[:, :columns], expected, atol=1e-6)
+        assert not got[:, columns:].any()  # behind those of a type there is nothing
+    of_pair = {(0, 0): [0, 1], (1, 0): [2], (1, 1): [3], (0, 1): [4]}
+    for rows in of_pair.values():
+        expected = plain.fit_transform(np.concatenate([each[rows] for each in between]))
+        np.testing.assert_allclose(np.concatenate([x.edge_features[rows] for x in scaled]), expected, atol=1e-6)
+    assert sorted(scaler.scalers_["edge_features"]) == sorted(of_pair)
+    for x, back in zip(X, scaler.inverse_transform(scaled), strict=True):
+        np.testing.assert_allclose(_dense(back.node_features), _dense(x.node_features), atol=1e-5)
+    with pytest.raises(
+        ValueError, match=r"X has node_features of nodes with the types \(2,\), but GraphScaler was fitted"
+    ):
+        scaler.transform([Graph(_dense(X[0].node_features)[:1], node_types=[2])])
+    with pytest.raises(
+        ValueError, match=r"X has node_features of nodes with no types, but GraphScaler was fitted with \["
+    ):
+        scaler.transform([Graph(_dense(X[0].node_features)[:1])])
+
+
+def _dense(rows):
+    return rows.toarray() if issparse(rows) else rows
+
+
 def test_what_does_not_fit_is_refused():
     scaler = GraphScaler()
     with pytest.raises(NotFittedError):

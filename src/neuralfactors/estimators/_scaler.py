@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
@@ -17,6 +17,8 @@ from neuralfactors._core.sparse import is_sparse
 from neuralfactors.learning._training_graphs import check_sequence
 
 BLOCK = 256  # graphs that are read at a time
+FEATURES = ("node_features", "edge_features")
+Kind = tuple[int, ...] | None  # types of the nodes that rows belong to
 
 
 @dataclass(eq=False, repr=False)
@@ -32,8 +34,9 @@ class GraphScaler(TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
-    node_scaler_, edge_scaler_ : StandardScaler
-        With their `mean_` and `scale_`.
+    scalers_ : dict of str to dict
+        The StandardScaler, with its `mean_` and `scale_`, of "node_features" and "edge_features": under None, or for
+        every type `(t,)` of nodes and pair `(s, t)` of types that edges join, whose columns tell different things.
     n_features_in_ : int
         Number of node features.
 
@@ -71,13 +74,13 @@ class GraphScaler(TransformerMixin, BaseEstimator):
 
         X = check_sequence("X", X)
         self.n_features_in_, self.n_edge_features_, _ = check_agreement(X[n] for n in range(len(X)))
-        self.node_scaler_, self.edge_scaler_ = (
-            StandardScaler(with_mean=self.with_mean, with_std=self.with_std) for _ in range(2)
-        )
+        self.scalers_: dict[str, dict[Kind, Any]] = {name: {} for name in FEATURES}
         for start in range(0, len(X), BLOCK):
             graphs = [X[n] for n in range(start, min(start + BLOCK, len(X)))]
-            self._see(self.node_scaler_, [graph.node_features for graph in graphs])
-            self._see(self.edge_scaler_, [graph.edge_features for graph in graphs if graph.n_edges])
+            for name, scalers in self.scalers_.items():
+                for kind, features in _by_kind(graphs, name).items():
+                    new = StandardScaler(with_mean=self.with_mean, with_std=self.with_std)
+                    self._see(scalers.setdefault(kind, new), features)
         return self
 
     def transform(self, X: Sequence[Graph]) -> list[Graph]:
@@ -121,7 +124,7 @@ class GraphScaler(TransformerMixin, BaseEstimator):
             if self.with_mean:
                 raise ValueError("node_features are sparse, which means would fill: use GraphScaler(with_mean=False)")
             scaler.partial_fit(vstack(features, format="csr"))
-        elif sum(rows.size for rows in features):
+        else:
             scaler.partial_fit(np.concatenate(features))
 
     def _changed(self, X: Sequence[Graph], method: str) -> list[Graph]:
@@ -133,21 +136,51 @@ class GraphScaler(TransformerMixin, BaseEstimator):
             _check_width("node", n_nodes, self.n_features_in_)
             if any(graph.n_edges for graph in graphs):
                 _check_width("edge", n_edges, self.n_edge_features_)
-        change: tuple[Callable[[Any], Any], ...] = tuple(
-            getattr(scaler, method) for scaler in (self.node_scaler_, self.edge_scaler_)
-        )
-        return [_with_features(graph, *change) for graph in graphs]
+        return [self._with_features(graph, method) for graph in graphs]
+
+    def _with_features(self, graph: Graph, method: str) -> Graph:
+        changed = copy(graph)
+        for name, scalers in self.scalers_.items():
+            groups = [(_scaler_of(scalers, kind, name), rows) for kind, rows in _groups(graph, name)]
+            object.__setattr__(changed, name, _scaled(getattr(graph, name), groups, method))
+        return changed
+
+
+def _groups(graph: Graph, name: str) -> Iterator[tuple[Kind, Any]]:
+    """Rows of features that are scaled alike: all, or those of a type of nodes or of a pair of types; none if empty."""
+    if 0 in getattr(graph, name).shape:
+        return
+    if graph.node_types is None:
+        yield None, slice(None)
+        return
+    kinds = graph.node_types[:, None] if name == "node_features" else graph.node_types[graph.edges]
+    for kind in np.unique(kinds, axis=0):
+        yield tuple(kind.tolist()), np.flatnonzero((kinds == kind).all(axis=1))
+
+
+def _by_kind(graphs: list[Graph], name: str) -> dict[Kind, list[Any]]:
+    found: dict[Kind, list[Any]] = {}
+    for graph in graphs:
+        for kind, rows in _groups(graph, name):
+            found.setdefault(kind, []).append(getattr(graph, name)[rows])
+    return found
+
+
+def _scaler_of(scalers: dict[Kind, Any], kind: Kind, name: str) -> Any:
+    if kind not in scalers:
+        got, known = "no types" if kind is None else f"the types {kind}", [each for each in scalers if each is not None]
+        raise ValueError(f"X has {name} of nodes with {got}, but GraphScaler was fitted with {known or 'none'}")
+    return scalers[kind]
+
+
+def _scaled(features: Any, groups: list[tuple[Any, Any]], method: str) -> Any:
+    parts = [getattr(scaler, method)(features[rows]) for scaler, rows in groups]
+    if len(parts) < 2:
+        return parts[0] if parts else features
+    order = np.argsort(np.concatenate([rows for _, rows in groups]))
+    return (vstack(parts, format="csr") if is_sparse(features) else np.concatenate(parts))[order]
 
 
 def _check_width(what: str, got: int, expected: int) -> None:
     if got != expected:
         raise ValueError(f"X has {got} {what} features, but GraphScaler was fitted with {expected}")
-
-
-def _with_features(graph: Graph, of_nodes: Callable[[Any], Any], of_edges: Callable[[Any], Any]) -> Graph:
-    changed = copy(graph)
-    for name, change in (("node_features", of_nodes), ("edge_features", of_edges)):
-        rows = getattr(graph, name)
-        if rows.shape[0] and rows.shape[1]:
-            object.__setattr__(changed, name, change(rows))
-    return changed

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array, hstack, vstack
 
 from neuralfactors._core.graph import Graph
+from neuralfactors._core.sparse import is_sparse
 from neuralfactors.learning._training_graphs import Samples
 
 Labels = NDArray[np.int64]
@@ -32,8 +34,8 @@ def start_states(samples: Samples, state_label: Labels, seed: int) -> list[Label
         States, one array per graph.
     """
     graphs = [samples.X[n] for n in range(len(samples))]
-    seen = np.concatenate([_surroundings(g, y, samples.n_labels) for g, y in zip(graphs, samples.Y, strict=True)])
-    seen = seen / np.maximum(seen.std(axis=0), 1e-9)
+    around = [_surroundings(g, y, samples.n_labels) for g, y in zip(graphs, samples.Y, strict=True)]
+    seen = _standardised(vstack(around, format="csr") if any(map(is_sparse, around)) else np.concatenate(around))
     y = np.concatenate(samples.Y)
     states = np.zeros(len(y), dtype=np.int64)
     for label in np.unique(y):
@@ -43,20 +45,49 @@ def start_states(samples: Samples, state_label: Labels, seed: int) -> list[Label
     return np.split(states, np.cumsum([len(y) for y in samples.Y])[:-1])
 
 
-def _surroundings(graph: Graph, y: Labels, n_labels: int) -> NDArray[Any]:
+def _surroundings(graph: Graph, y: Labels, n_labels: int) -> Any:
     """Features of every node, their sum over its neighbours, and how many of these have each label."""
-    values = np.concatenate([graph.node_features, np.eye(n_labels + 1)[y][:, :n_labels]], axis=1)
+    labels = np.eye(n_labels + 1)[y][:, :n_labels]
+    if is_sparse(graph.node_features):
+        values = hstack([graph.node_features, labels], format="csr")
+        return hstack([graph.node_features, _neighbours(graph) @ values], format="csr")
+    values = np.concatenate([graph.node_features, labels], axis=1)
     around = np.zeros_like(values)
     for first, second in permutations(range(graph.order), 2):
         np.add.at(around, graph.edges[:, first], values[graph.edges[:, second]])
     return np.concatenate([graph.node_features, around], axis=1)
 
 
-def _clusters(points: NDArray[Any], n_clusters: int, seed: int) -> Labels:
+def _neighbours(graph: Graph) -> Any:
+    """How often every node meets every other, (V, V)."""
+    ends = [graph.edges[:, pair] for pair in permutations(range(graph.order), 2)]
+    first, second = np.concatenate(ends).T
+    return csr_array((np.ones(len(first)), (first, second)), shape=(graph.n_nodes, graph.n_nodes))
+
+
+def _standardised(points: Any) -> Any:
+    """The points with a deviation of 1 in every feature that has any."""
+    if not is_sparse(points):
+        return points / np.maximum(points.std(axis=0), 1e-9)
+    variance = points.power(2).mean(axis=0) - points.mean(axis=0) ** 2
+    found = csr_array(points.multiply(1 / np.sqrt(np.maximum(variance, 1e-18))))
+    narrow = found.data, found.indices.astype(np.int32), found.indptr.astype(np.int32)  # which k-means insists on
+    return csr_array(narrow, shape=found.shape)
+
+
+def _n_distinct(points: Any) -> int:
+    if not is_sparse(points):
+        return len(np.unique(points, axis=0))
+    points.sort_indices()
+    bounds = zip(points.indptr[:-1], points.indptr[1:], strict=True)
+    return len({(points.indices[a:b].tobytes(), points.data[a:b].tobytes()) for a, b in bounds})
+
+
+def _clusters(points: Any, n_clusters: int, seed: int) -> Labels:
     from sklearn.cluster import KMeans  # here, since it takes long to import and only training needs it
 
-    n_clusters = min(n_clusters, len(np.unique(points, axis=0)))
+    n_clusters = min(n_clusters, _n_distinct(points))
     if n_clusters == 1:
-        return np.zeros(len(points), dtype=np.int64)
+        return np.zeros(points.shape[0], dtype=np.int64)
     means = KMeans(n_clusters, n_init=4, random_state=seed % 2**32).fit(points)
     return np.asarray(means.labels_, dtype=np.int64)
