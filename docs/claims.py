@@ -65,7 +65,9 @@ def page(stored):
 def section(name, report):
     """What was found on one set."""
     seeds = ", ".join(map(str, report["seeds"]))
-    how = f"{report['n_images']} test images, seeds {seeds}, {report['n_trials']} trials a side."
+    limit = max(report["settings"]["limits"].values(), default=0)
+    learnt = f"Learned from {limit} training images at most; " if limit else ""
+    how = f"{learnt}{report['n_images']} test images, seeds {seeds}, {report['n_trials']} trials a side."
     synergies = synergy_table(report["claims"])
     parts = [f"## {SETS[name]}", how, claims_table(report["claims"]), "### Sides", sides_table(report["claims"])]
     parts += ["### Synergy", synergies] if synergies else []
@@ -99,7 +101,7 @@ def sides_table(claims):
     heads = ["claim", "regression", "side", "both factors", "unary alone", "interactions alone", "rates"]
     lines = []
     for claim in claims:
-        for side in (claim["better"], claim["worse"]):
+        for side in (claim["worse"], claim["better"]):
             figures = [
                 " / ".join(f"{100 * side['parts'][part][key]:.1f}" for key in MEASURES)
                 for part in ("joint", "unary", "interaction")
