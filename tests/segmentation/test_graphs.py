@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from neuralfactors.segmentation import Ceiling
-from neuralfactors.segmentation._graphs import Part, RegionTruth, ScaledGraphs, ceiling_of
+from neuralfactors.segmentation._graphs import RegionTruth, ScaledGraphs, ceiling_of
 
 
 def test_features_of_the_training_graphs_are_standardised(described):
@@ -51,8 +51,6 @@ def test_class_weights(described, balance):
 
 
 def test_parts_are_made_on_demand(described):
-    part = Part(np.arange(10) * 2, [3, 1])
-    assert (len(part), part[0], part[:]) == (2, 6, [6, 2])
     _, train = described
     some = train.take([2, 0])
     assert [sample.name for sample in some.samples] == [train.samples[n].name for n in (2, 0)]
