@@ -39,7 +39,7 @@ TOPICS = {
     "report/test_browser.py", "segmentation/test_fine.py", "segmentation/test_real_images.py",
     "segmentation/test_any_pictures.py",
     "segmentation/test_own_features.py", "segmentation/test_own_regions.py", "segmentation/test_small_sets.py",
-    "vision/test_real_images.py",
+    "segmentation/test_scribbles.py", "vision/test_real_images.py",
 }  # fmt: skip
 
 

@@ -29,7 +29,7 @@ def test_given_parameters_stay_and_pretraining_goes_by_them():
 @pytest.mark.parametrize(("batch_size", "epochs"), [(None, 300), (5, 60), ("auto", 12), (0, 300), ("much", 300)])
 def test_pretraining_with_any_batch_size(batch_size, epochs):
     """What cannot be is the estimator's to refuse."""
-    assert default_pretrain(25, batch_size, cnn=False) == epochs
+    assert default_pretrain(25, batch_size, few=True, cnn=False) == epochs
 
 
 def test_balance():

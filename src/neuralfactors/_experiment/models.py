@@ -36,10 +36,19 @@ def targets_of(config: RunConfig, variant: str, settings: FeatureSettings) -> Ta
 
 
 def build_model(
-    variant: str, config: RunConfig, n_labels: int, n_images: int, folder: RowFolder | None = None
+    variant: str,
+    config: RunConfig,
+    n_labels: int,
+    n_images: int,
+    folder: RowFolder | None = None,
+    labelled: float = 1.0,
 ) -> StructuredEstimator | Pipeline:
-    """The estimator of `variant` for so many labels and images, writing checkpoints and history into `folder`."""
-    model = VARIANTS[variant].build(n_labels, n_images, changes_of(config, variant), cnn=config.uses_cnn)
+    """The estimator of `variant` for so many labels and images, writing checkpoints and history into `folder`.
+
+    `labelled` is the share of the regions that have a labelled pixel.
+    """
+    changes = changes_of(config, variant)
+    model = VARIANTS[variant].build(n_labels, n_images, changes, cnn=config.uses_cnn, labelled=labelled)
     for name, stage in named_stages(model):
         if folder is not None:
             stage.set_params(callbacks=_callbacks(name, stage, folder))

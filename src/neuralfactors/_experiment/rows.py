@@ -75,7 +75,8 @@ def _begin(
 ) -> tuple[LabelledGraphs, Segmenter, Targets]:
     """What a variant learns from, its model before it has learnt, and what it learns of labels."""
     train = limited(prepared.train, config.limit_of(folder.variant), config.seed, config.copies)
-    model = build_model(folder.variant, config, prepared.describer.n_labels, len(train.X), folder)
+    n_labels = prepared.describer.n_labels
+    model = build_model(folder.variant, config, n_labels, len(train.X), folder, train.labelled_share)
     targets = targets_of(config, folder.variant, prepared.describer.builder.settings)
     return train, Segmenter(estimator=model, random_state=config.seed, verbose=verbose, **vars(targets)), targets
 

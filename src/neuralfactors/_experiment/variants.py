@@ -50,7 +50,13 @@ class Variant:
         return {**found, **OF_TARGETS}
 
     def build(
-        self, n_labels: int, n_images: int, changes: Mapping[str, Any] | None = None, *, cnn: bool = False
+        self,
+        n_labels: int,
+        n_images: int,
+        changes: Mapping[str, Any] | None = None,
+        *,
+        cnn: bool = False,
+        labelled: float = 1.0,
     ) -> StructuredEstimator | Pipeline:
         """The estimator of this variant, or the pipeline, not yet fitted.
 
@@ -63,11 +69,13 @@ class Variant:
             Replace parameters of the estimator; those that begin with ``first__`` are for the regression.
         cnn : bool, default=False
             Whether it will see CNN features.
+        labelled : float, default=1.0
+            Share of the regions that have a labelled pixel.
         """
         changes = dict(changes or {})
         prefix = f"{FIRST}__"
         first = {key.removeprefix(prefix): changes.pop(key) for key in list(changes) if key.startswith(prefix)}
-        parameters = self._parameters(n_images, changes, cnn=cnn)
+        parameters = self._parameters(n_images, changes, cnn=cnn, labelled=labelled)
         for name in ("unary__hidden", "interaction__hidden"):
             if name in parameters:
                 parameters[name] = tuple(n_labels if n == N_LABELS else n for n in parameters[name])
@@ -77,14 +85,15 @@ class Variant:
         regression = UnaryClassifier().set_params(**_logistic(n_images, first))
         return Pipeline([(FIRST, regression), (MODEL, estimator)])
 
-    def _parameters(self, n_images: int, changes: dict[str, Any], *, cnn: bool) -> dict[str, Any]:
+    def _parameters(self, n_images: int, changes: dict[str, Any], *, cnn: bool, labelled: float) -> dict[str, Any]:
         if self.estimator is UnaryClassifier:
             return _logistic(n_images, {**self.parameters, **changes})
         if self.estimator is not StructuralSVM:
             return {**self.parameters, **changes}
         own = {name: value for name, value in self.parameters.items() if name.endswith(ARCHITECTURE)}
         layers = WITH_CNN if cnn and not self.bifurcated else {}
-        return default_parameters(n_images, {**self.parameters, **layers, **own, **changes}, cnn=cnn)
+        chosen = {**self.parameters, **layers, **own, **changes}
+        return default_parameters(n_images, chosen, cnn=cnn, labelled=labelled)
 
 
 def _logistic(n_images: int, changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,10 @@ FIRST_STEPS_OF_CNN, JOINT_STEPS_OF_CNN = 600, 320  # with CNN features, so many 
 EPOCHS, EPOCHS_OF_CNN = 25, 16
 # Interactions learn slower, since most pairs of classes have few edges to learn from; few images, slower still.
 LEARNING_RATE, INTERACTION_LEARNING_RATE, RATE_OF_FEW = 0.01, 0.003, 0.001
+# Label maps are scribbles where fewer of the regions have a labelled pixel; they count as so many images as labels
+# would fill. With the usual C, networks learn the few labels by heart.
+SPARSE = 0.5
+C, C_OF_SPARSE = 100.0, 20.0
 
 
 def default_balance(settings: FeatureSettings) -> float:
@@ -45,9 +49,9 @@ def default_batch_size(n_images: int) -> int:
     return min(MAX_BATCH, max(1, round(n_images / STEPS)))
 
 
-def default_pretrain(n_images: int, batch_size: int | str | None, *, cnn: bool) -> int:
-    """Epochs of the unary factor alone: those of 300 steps where there are few images, of 600 with CNN features."""
-    if n_images >= FEW_IMAGES and not cnn:
+def default_pretrain(n_images: int, batch_size: int | str | None, *, few: bool, cnn: bool) -> int:
+    """Epochs of the unary factor alone: those of 300 steps where labels are few, of 600 with CNN features."""
+    if not few and not cnn:
         return 0
     return _epochs(FIRST_STEPS_OF_CNN if cnn else FIRST_STEPS, n_images, batch_size)
 
@@ -63,7 +67,7 @@ def _epochs(n_steps: int, n_images: int, batch_size: int | str | None) -> int:
     return math.ceil(n_steps / steps)
 
 
-def default_parameters(n_images: int, given: Mapping[str, Any], *, cnn: bool) -> dict[str, Any]:
+def default_parameters(n_images: int, given: Mapping[str, Any], *, cnn: bool, labelled: float = 1.0) -> dict[str, Any]:
     """Parameters of a `StructuralSVM` that suit so many images, by the names of `set_params`.
 
     Parameters
@@ -74,15 +78,18 @@ def default_parameters(n_images: int, given: Mapping[str, Any], *, cnn: bool) ->
         Parameters that are set already; they stay, and others are chosen to go with them.
     cnn : bool
         Whether the images are described by CNN features.
+    labelled : float, default=1.0
+        Share of the regions that have a labelled pixel.
 
     Returns
     -------
     dict
         Those given and those chosen.
     """
-    few = n_images < FEW_IMAGES
+    sparse = labelled < SPARSE
+    few = (labelled * n_images if sparse else n_images) < FEW_IMAGES
     found: dict[str, Any] = {
-        "C": 100.0, "batch_size": default_batch_size(n_images), "void": "complete",
+        "C": C_OF_SPARSE if sparse else C, "batch_size": default_batch_size(n_images), "void": "complete",
         "trainer__keep": "last",
         "trainer__learning_rate": RATE_OF_FEW if few else LEARNING_RATE,
         "trainer__interaction_learning_rate": RATE_OF_FEW if few else INTERACTION_LEARNING_RATE,
@@ -91,6 +98,6 @@ def default_parameters(n_images: int, given: Mapping[str, Any], *, cnn: bool) ->
     size = found["batch_size"]
     chosen = {
         "max_iter": default_epochs(n_images, size, cnn=cnn),
-        "trainer__pretrain": default_pretrain(n_images, size, cnn=cnn),
+        "trainer__pretrain": default_pretrain(n_images, size, few=few, cnn=cnn),
     }
     return {**chosen, **found}

@@ -149,6 +149,12 @@ class LabelledGraphs:
         """How many regions an image has, on average."""
         return round(float(np.mean([len(truth.y) for truth in self.truth])))
 
+    @property
+    def labelled_share(self) -> float:
+        """Share of the regions that have a labelled pixel."""
+        n_labelled = sum(len(np.unique(truth.node)) for truth in self.truth)
+        return n_labelled / max(1, sum(len(truth.y) for truth in self.truth))
+
     def take(self, numbers: Sequence[int]) -> LabelledGraphs:
         """Those of the images with these numbers.
 

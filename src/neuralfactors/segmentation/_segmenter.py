@@ -64,7 +64,8 @@ class Segmenter(GraphLabeller):
         of its own; by "region", 1 whatever its size, Eq. (5) of the paper.
     region_label : "majority" or "labelled", default="majority"
         Which regions have a label: by "majority", those most of whose pixels are not void; else those with any labelled
-        pixel. The others are void.
+        pixel. The others are void. Where less than half of the regions have a labelled pixel, the labels are taken for
+        scribbles, and void has no vote in either case.
     mirror : bool, default=False
         Whether to learn from the mirror images too, where left and right mean nothing.
     classes : sequence of str, default=None
@@ -191,7 +192,8 @@ class Segmenter(GraphLabeller):
         self.ceiling_ = train.ceiling(describer.n_labels)
         balance = default_balance(describer.builder.settings) if self.balance is None else self.balance
         learnt = Targets(balance, self.cost, self.region_label).of(train, describer.n_labels)
-        self.stages_ = fit_stages(self._new_stages(describer, learnt.class_weight, len(train.X)), learnt, validation)
+        stages = self._new_stages(describer, learnt.class_weight, len(train.X), train.labelled_share)
+        self.stages_ = fit_stages(stages, learnt, validation)
         return self
 
     def describer(self, classes: Classes) -> Describer:
@@ -336,8 +338,9 @@ class Segmenter(GraphLabeller):
         return self.describer_.graph(picture_source(image))
 
     def _new_stages(
-        self, describer: Describer, class_weight: NDArray[np.float64] | None, n_images: int
+        self, describer: Describer, class_weight: NDArray[np.float64] | None, n_images: int, labelled: float = 1.0
     ) -> list[StructuredEstimator]:
         common = {"n_labels": describer.n_labels, "verbose": self.verbose, "random_state": self.random_state}
         cnn = describer.builder.settings.uses_cnn
-        return new_stages(self.estimator, n_images, {**common, "class_weight": class_weight}, cnn=cnn)
+        shared = {**common, "class_weight": class_weight}
+        return new_stages(self.estimator, n_images, shared, cnn=cnn, labelled=labelled)

@@ -17,7 +17,12 @@ if TYPE_CHECKING:
 
 
 def new_stages(
-    estimator: StructuredEstimator | Pipeline | None, n_images: int, common: Mapping[str, Any], *, cnn: bool
+    estimator: StructuredEstimator | Pipeline | None,
+    n_images: int,
+    common: Mapping[str, Any],
+    *,
+    cnn: bool,
+    labelled: float = 1.0,
 ) -> list[StructuredEstimator]:
     """Unfitted estimators, in the order in which they are trained.
 
@@ -32,6 +37,8 @@ def new_stages(
         stage has its own.
     cnn : bool
         Whether CNN features describe the regions.
+    labelled : float, default=1.0
+        Share of the regions that have a labelled pixel.
 
     Returns
     -------
@@ -39,7 +46,8 @@ def new_stages(
         One, or two: the first transforms what the second learns from.
     """
     if estimator is None:
-        model = StructuralSVM().set_params(**default_parameters(n_images, WITH_CNN if cnn else {}, cnn=cnn))
+        chosen = default_parameters(n_images, WITH_CNN if cnn else {}, cnn=cnn, labelled=labelled)
+        model = StructuralSVM().set_params(**chosen)
     else:
         model = clone(estimator)
     stages = [step for _, step in getattr(model, "steps", [("model", model)])]  # those of a Pipeline

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from neuralfactors._core.graph import Graph
 from neuralfactors.learning._losses import check_option
+from neuralfactors.segmentation._defaults import SPARSE
 from neuralfactors.segmentation._graphs import LabelledGraphs, RegionTruth, class_weights
 
 COSTS = ("area", "pixel", "region")
@@ -52,7 +53,7 @@ class Targets:
     cost : "area", "pixel" or "region", default="area"
         What a wrong region costs.
     region_label : "majority" or "labelled", default="majority"
-        Whether void pixels have a vote.
+        Whether void pixels have a vote; they have none where labels are scribbles.
     """
 
     balance: float = 0.0
@@ -69,7 +70,8 @@ class Targets:
 
     def of(self, graphs: LabelledGraphs, n_labels: int) -> TrainingData:
         """What to learn from `graphs`."""
-        Y = [self.labels(truth) for truth in graphs.truth]
+        rule = self if graphs.labelled_share >= SPARSE else replace(self, region_label="labelled")
+        Y = [rule.labels(truth) for truth in graphs.truth]
         weight = class_weights(self._sizes(graphs, Y, n_labels), self.balance)
         if self.cost == "area":
             return TrainingData(graphs.X, Y, weight)
