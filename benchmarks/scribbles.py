@@ -28,7 +28,7 @@ from neuralfactors.segmentation._labelled_images import LabelledImage, to_sample
 from neuralfactors.vision import FeatureSettings
 
 SHARES, CLICKS = (0.001, 0.01, 0.1, 1.0), (1, 3, 10)
-DRAWS, PHOTOGRAPHS, SCENES = 2, 46, 60
+DRAWS, PHOTOGRAPHS, SCENES = 2, 23, 60
 Draw = Callable[[RegionTruth, np.random.Generator], RegionTruth]
 
 

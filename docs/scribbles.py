@@ -16,7 +16,7 @@ unary network is the same one without context.
 
 """
 TAIL = """
-Means of two draws of labels. The scenes are generated, 60 to learn from and 60 others. Of MSRC-21, every sixth
+Means of two draws of labels. The scenes are generated, 60 to learn from and 60 others. Of MSRC-21, every twelfth
 training image is learnt from, and its validation images are labelled. Test images are not used.
 
 The page is made by `python docs/scribbles.py`, the figures by
