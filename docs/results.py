@@ -85,8 +85,8 @@ def row_entry(row, run):
     entry["per_class"] = [in_percent(share) for share in row.per_class]
     entry["ablation"] = {part: _flat(cells) for part, cells in row.ablation.items()}
     entry["seeds"] = list(row.seeds)
-    measured = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds", "duality_gap", "seen_gap")
-    for key in (*measured, "settings", "effective", "targets"):
+    entry |= vars(row.training)
+    for key in ("settings", "effective", "targets"):
         entry[key] = getattr(row, key)
     common = {"classes": [info.name for info in run.classes], "options": dict(run.settings.features)}
     return {**entry, **common, "mirror": run.settings.mirror, "n_train_available": run.n_train}

@@ -34,9 +34,9 @@ def test_every_row_has_figures_and_the_runs_are_ordinary_ones(call, compared):
     assert figures["problems"] == []
     for row in figures["rows"]:
         assert row["seeds"] == [0, 1]
-        assert row["n_train"] == (4 if row["variant"] == "CP" else 7)
+        assert row["training"]["n_train"] == (4 if row["variant"] == "CP" else 7)
         assert row["pixel"]["paper"] is None
-        assert row["seconds_per_epoch"] > 0
+        assert row["training"]["seconds_per_epoch"] > 0
         assert len(row["per_class"]) == len(figures["run"]["classes"]) == 7
     for seed in (0, 1):
         document = json.loads(call("info", out / f"seed-{seed}", "--json").out)

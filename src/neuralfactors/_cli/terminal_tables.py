@@ -122,7 +122,8 @@ def show_comparison(run: Path, *, as_json: bool = False) -> None:
         cells: list[object] = [NAMES[row.variant].printed, len(row.seeds)]
         for cell in (row.pixel, row.class_mean):
             cells += [told(cell.ours) + plus_minus(cell.spread), told(cell.paper), signed(cell.difference)]
-        lines.append([*cells, *map(_whole, (row.n_train, row.best_epoch)), row.seconds_per_epoch])
+        how = row.training
+        lines.append([*cells, *map(_whole, (how.n_train, how.best_epoch)), how.seconds_per_epoch])
     show_table((*heads, "images", "best epoch", "s/epoch"), lines)
     if figures.split:
         echo(f"Accuracies are for {counted(figures.n_images or 0, 'image')} of the split {figures.split}.")

@@ -44,8 +44,21 @@ class Cell:
 
 
 @dataclass(frozen=True)
+class Training:
+    """How a variant was trained, as means over the seeds."""
+
+    n_train: float | None
+    epochs: float | None
+    best_epoch: float | None
+    seconds_per_epoch: float | None
+    seconds: float | None
+    duality_gap: float | None  # of learners that know it, as a share of the objective
+    seen_gap: float | None  # the same without what inference leaves unproved
+
+
+@dataclass(frozen=True)
 class Line:
-    """One line of the table of variants: figures over the seeds; numbers without a cell are means."""
+    """One line of the table of variants: figures over the seeds."""
 
     variant: str
     seeds: tuple[int, ...]  # none where only the paper has it
@@ -57,13 +70,7 @@ class Line:
     settings: Mapping[str, Any]  # changes of the estimators' parameters
     effective: Mapping[str, Mapping[str, Any]]  # all parameters, by estimator
     targets: Mapping[str, Any]  # what was learned from labels
-    duality_gap: float | None  # of learners that know it, as a share of the objective
-    seen_gap: float | None  # the same without what inference leaves unproved
-    n_train: float | None
-    epochs: float | None
-    best_epoch: float | None
-    seconds_per_epoch: float | None
-    seconds: float | None
+    training: Training
 
 
 @dataclass(frozen=True)
@@ -94,11 +101,9 @@ def lines(results: RunResults, paper: Published) -> list[Line]:
 def _line(results: RunResults, key: str, figures: Figures | None) -> Line:
     metrics = {seed: row.metrics for seed, row in results.repeats(key).items() if row.metrics}
     columns = zip(*(each.per_class for each in metrics.values()), strict=True)
-    numbers = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds")
     cells = (_cell(results.by_seed(key, name), getattr(figures, name, None)) for name in ACCURACIES)
     pixel, class_mean, mean_iou = cells
     made = results.row(key)
-    left = [gaps for row in results.repeats(key).values() if (gaps := _gap_shares(row))]
     return Line(
         variant=key,
         seeds=tuple(sorted(results.by_seed(key, "pixel"))),
@@ -110,9 +115,17 @@ def _line(results: RunResults, key: str, figures: Figures | None) -> Line:
         settings=results.run.settings.parameters_of(key),
         effective=made.row.settings if made else {},
         targets=_targets(made.row) if made else {},
+        training=_training(results, key),
+    )
+
+
+def _training(results: RunResults, key: str) -> Training:
+    numbers = ("n_train", "epochs", "best_epoch", "seconds_per_epoch", "seconds")
+    left = [gaps for row in results.repeats(key).values() if (gaps := _gap_shares(row))]
+    return Training(
+        **{number: mean(results.by_seed(key, number).values()) for number in numbers},
         duality_gap=mean(gaps[0] for gaps in left),
         seen_gap=mean(gaps[1] for gaps in left),
-        **{number: mean(results.by_seed(key, number).values()) for number in numbers},
     )
 
 
