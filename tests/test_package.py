@@ -16,6 +16,7 @@ import pytest
 from environments import install
 
 import neuralfactors
+from neuralfactors._runs import RunConfig
 
 ROOT = Path(__file__).parents[1]
 
@@ -43,6 +44,8 @@ def public_entries():
         module = importlib.import_module(found.name)
         for entry in vars(module).values():
             own = callable(entry) and entry.__module__ == found.name and not entry.__name__.startswith("_")
+            if entry is RunConfig:  # the record of a command's options
+                continue
             if own and not (inspect.isclass(entry) and issubclass(entry, (Exception, dict))):  # nor typed dictionaries
                 yield entry
 
