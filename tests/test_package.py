@@ -17,6 +17,7 @@ from environments import install
 
 import neuralfactors
 from neuralfactors._runs import RunConfig
+from neuralfactors.vision import FeatureSettings
 
 ROOT = Path(__file__).parents[1]
 
@@ -44,7 +45,7 @@ def public_entries():
         module = importlib.import_module(found.name)
         for entry in vars(module).values():
             own = callable(entry) and entry.__module__ == found.name and not entry.__name__.startswith("_")
-            if entry is RunConfig:  # the record of a command's options
+            if entry is FeatureSettings or entry is RunConfig:  # records of options, of features and of commands
                 continue
             if own and not (inspect.isclass(entry) and issubclass(entry, (Exception, dict))):  # nor typed dictionaries
                 yield entry

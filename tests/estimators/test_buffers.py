@@ -54,14 +54,15 @@ def test_interrupted_run_resumes_to_the_same_buffers(chains, tmp_path, options):
     assert_same_state(whole.fit(*chains), resumed.fit(*chains))
 
 
-def test_the_best_iterate_has_its_own_buffers(chains):
+def test_the_best_iterate_has_its_own_buffers(chains, monkeypatch):
     X, Y = chains
+    monkeypatch.setattr("neuralfactors.learning._descent.IMPROVEMENT", 0.0)
     for options in (
         {"trainer__keep": "objective"},
         {"trainer__keep": "validation"},
         {"trainer__keep": "validation", "trainer__averaging": "uniform"},
     ):
-        svm = with_module(trainer__tol=0.0, **options).fit(X[:20], Y[:20], validation=(X[20:], Y[20:]))
+        svm = with_module(**options).fit(X[:20], Y[:20], validation=(X[20:], Y[20:]))
         best = svm.descent_.progress.best_epoch
         assert best < FAST["max_iter"], "the test wants a run whose last iterate is not the best"
         assert_same_state(svm, clone(svm).set_params(max_iter=best, trainer__keep="last").fit(X[:20], Y[:20]))

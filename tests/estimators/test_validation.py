@@ -17,13 +17,14 @@ def chains():
     return make_chains(30, 6, 3, noise=0.7)
 
 
-def test_validation_decides_what_is_kept(chains):
+def test_validation_decides_what_is_kept(chains, monkeypatch):
     X, Y = chains
     svm = make(StructuralSVM, (), (), trainer__keep="validation", **FAST).fit(
         X[:20], Y[:20], validation=(X[20:], Y[20:])
     )
     accuracies = [record["accuracy"] for record in svm.history_]
     assert svm.score(X[20:], Y[20:]) == max(accuracies)
+    monkeypatch.setattr("neuralfactors.learning._descent.IMPROVEMENT", 0.5)
     held = make(
         StructuralSVM,
         (),
@@ -31,7 +32,6 @@ def test_validation_decides_what_is_kept(chains):
         trainer__keep="validation",
         trainer__validation_fraction=0.3,
         trainer__patience=2,
-        trainer__tol=0.5,
         **FAST,
     ).fit(X, Y)
     assert len(held.history_) == 3

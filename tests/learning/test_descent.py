@@ -134,8 +134,9 @@ def test_batches_go_by_seed_and_epoch_and_cover_every_graph(samples):
     assert passes[0] != passes[4]
 
 
-def test_training_stops_when_nothing_improves(samples):
-    descent = make_descent(samples, max_iter=300, patience=3, tol=0.05, schedule="constant")
+def test_training_stops_when_nothing_improves(samples, monkeypatch):
+    monkeypatch.setattr("neuralfactors.learning._descent.IMPROVEMENT", 0.05)
+    descent = make_descent(samples, max_iter=300, patience=3, schedule="constant")
     descent.run(samples)
     assert descent.progress.done
     assert 3 < descent.epoch < 300

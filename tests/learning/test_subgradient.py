@@ -28,7 +28,6 @@ def settings_of(**changes):
         ({"pretrain": 1.5}, "pretrain"),
         ({"patience": 0}, "patience"),
         ({"t0": -1.0}, "t0"),
-        ({"tol": -1e-3}, "tol"),
         ({"keep": "best"}, "keep must be one of"),
         ({"schedule": "linear"}, "schedule must be one of"),
     ],

@@ -33,6 +33,7 @@ from neuralfactors.learning._threads import Workload
 from neuralfactors.learning._training_graphs import Samples
 
 PARTS = ("unary", "interaction")
+IMPROVEMENT = 1e-4  # share of a value by which a better one must be better, where training waits for it
 LEARNT = 0.99  # share of the loss of constant scores below which something has been learned
 
 
@@ -320,7 +321,7 @@ class Descent:
         by_validation = accuracy is not None
         value = record["objective"] if accuracy is None else -accuracy
         best = self.progress.best
-        margin = 0.0 if best is None else self.settings.trainer.tol * abs(best)
+        margin = 0.0 if best is None else IMPROVEMENT * abs(best)
         if best is None or value < best - margin:
             self.progress.best_epoch = self.epoch
         if best is None or value < best:

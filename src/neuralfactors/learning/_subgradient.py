@@ -50,9 +50,7 @@ class Subgradient(BaseEstimator):
     averaging : "linear", "uniform" or None, default=None
         Return the average of all iterates instead, weighted by their number or all the same.
     patience : int or None, default=None
-        Stop when the best value has not improved by the share `tol` for so many epochs; None: never.
-    tol : float, default=1e-4
-        See `patience`.
+        Stop when the best value has not improved by a share of 1e-4 for so many epochs; None: never.
     validation_fraction : float or None, default=None
         Share of the graphs to hold out where `fit` is given no validation data.
     device : str, default="cpu"
@@ -78,7 +76,6 @@ class Subgradient(BaseEstimator):
     keep: str = "objective"
     averaging: str | None = None
     patience: int | None = None
-    tol: float = 1e-4
     validation_fraction: float | None = None
     device: str = "cpu"
     dtype: str = "float32"
@@ -104,8 +101,8 @@ class Subgradient(BaseEstimator):
         check_count("pretrain", self.pretrain, least=0)
         if self.patience is not None:
             check_count("patience", self.patience)
-        if self.t0 < 0 or self.tol < 0:
-            raise ValueError(f"t0 and tol must not be negative, got t0={self.t0} and tol={self.tol}")
+        if self.t0 < 0:
+            raise ValueError(f"t0 must not be negative, got {self.t0}")
         check_option("keep", self.keep, ("objective", "validation", "last"))
         check_option("schedule", self.schedule, SCHEDULES)
 
