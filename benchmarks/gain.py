@@ -13,18 +13,18 @@ from pathlib import Path
 
 import harness
 import numpy as np
+from context import unary_network
 from harness import Report
 from sklearn.ensemble import RandomForestClassifier
 
 from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.estimators import UnaryClassifier
 from neuralfactors.metrics import Scores
-from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter, default_parameters, evaluate
-from neuralfactors.segmentation._defaults import WITH_CNN, default_balance
+from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter, evaluate
+from neuralfactors.segmentation._defaults import default_balance
 from neuralfactors.vision import FeatureSettings
 
 SEEDS, TREES, SCENES = 3, 100, 60
-EPOCHS = 30  # of the unary network: as many as the joint model has on MSRC-21, before and after interactions come in
 BALANCE = default_balance(FeatureSettings("cnn"))
 CACHE = Path(os.environ.get("NEURALFACTORS_CACHE") or Path(__file__).parents[1] / "build" / "bench-cache" / "features")
 MEASURES = {"pixels": lambda scores: scores.pixel_accuracy, "classes": lambda scores: scores.class_mean_accuracy}
@@ -48,11 +48,7 @@ def forest(describer: Describer, train: LabelledGraphs, test: LabelledGraphs, se
 
 def network(describer: Describer, train: LabelledGraphs, test: LabelledGraphs, seed: int) -> Scores:
     """The unary network of the joint model, with its dropout and all else, trained by cross-entropy."""
-    known = UnaryClassifier().plain_params().keys() - {"trainer__pretrain"}
-    chosen = default_parameters(len(train.X), WITH_CNN, cnn=True)
-    shared = {name: value for name, value in chosen.items() if name in known}
-    estimator = UnaryClassifier((256,)).set_params(**{**shared, "max_iter": EPOCHS})
-    return fitted(estimator, describer, train, test, seed)
+    return fitted(unary_network(len(train.X)), describer, train, test, seed)
 
 
 def joint(describer: Describer, train: LabelledGraphs, test: LabelledGraphs, seed: int) -> Scores:
