@@ -54,7 +54,7 @@ def test_progress_bar(chains, capsys):
         ({"random_state": -1}, "random_state must be None, a numpy Generator or RandomState, or an integer"),
         ({"trainer__keep": "validation"}, r'keep="validation" needs validation data: pass validation=\(X, Y\) to fit'),
         ({"trainer__validation_fraction": 0.001}, "validation_fraction=0.001 of .* graphs leaves none"),
-        ({"trainer__t0": -1.0}, "t0 and tol must not be negative"),
+        ({"trainer__t0": -1.0}, "t0 must not be negative"),
         ({"decoder__method": "magic"}, "method"),
         ({"decoder": "icm"}, "decoder must be None or a Decoder, got 'icm'"),
     ],
