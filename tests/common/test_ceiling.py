@@ -36,6 +36,7 @@ def test_a_low_one_says_what_to_do(ceiling, told):
         ("enough", "^$"),
         ("flat", "; finer regions would hardly raise that"),
         ("pixels", "; finer regions would have too few pixels"),
+        ("own", "; split your regions there"),
         ("budget", "; the choice stopped here for time and memory.* such as 900$"),
         (None, "; take more regions, such as 900"),
     ],

@@ -1,6 +1,9 @@
 """Files that are there as a whole or not at all, and digests of them."""
 
 import os
+import stat
+import subprocess
+import sys
 
 import pytest
 
@@ -9,6 +12,7 @@ from neuralfactors._common.files import (
     file_digest,
     read_records,
     sealed,
+    sweep,
     unsealed,
     write_atomically,
     write_records,
@@ -29,6 +33,56 @@ def test_a_file_is_replaced_in_one_step(tmp_path, monkeypatch, durable):
     assert caught.value.filename == str(path)
     assert path.read_bytes() == b"old"
     assert [each.name for each in tmp_path.iterdir()] == ["file"]  # no half of the new one stays
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such rights")
+def test_rights_are_those_that_the_user_gives_new_files(tmp_path):
+    before = os.umask(0o077)
+    try:
+        write_atomically(tmp_path / "file", b"mine")
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
+
+
+@pytest.mark.skipif(not hasattr(os, "O_DIRECTORY"), reason="folders cannot be opened")
+@pytest.mark.parametrize("durable", [False, True])
+def test_a_power_cut_loses_neither_the_content_nor_the_name(tmp_path, monkeypatch, durable):
+    synced = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(stat.S_ISDIR(os.fstat(handle).st_mode)))
+    write_atomically(tmp_path / "file", b"content", durable=durable)
+    assert synced == ([False, True] if durable else [])
+
+
+KILLED_WRITER = """
+import os, signal, sys
+from pathlib import Path
+from neuralfactors._common.files import write_atomically
+replace = os.replace
+def wait(*_):
+    print("writing", flush=True)
+    signal.pause()
+os.replace = wait
+write_atomically(Path(sys.argv[1]), b"half")
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such locks")
+def test_only_the_temporary_files_of_killed_writers_are_swept(tmp_path):
+    (tmp_path / "below").mkdir()
+    (tmp_path / ".mine.tmp").touch()
+    path = tmp_path / "below" / "file"
+    with subprocess.Popen([sys.executable, "-c", KILLED_WRITER, path], stdout=subprocess.PIPE) as writer:
+        writer.stdout.readline()
+        sweep(tmp_path, below=True)
+        left = len(list(path.parent.iterdir()))
+        writer.kill()
+    assert left == 1  # it could still be written
+    sweep(tmp_path)
+    assert len(list(path.parent.iterdir())) == 1
+    sweep(tmp_path, below=True)
+    assert not list(path.parent.iterdir())
+    assert (tmp_path / ".mine.tmp").exists()
 
 
 def test_digests_go_by_content(tmp_path):

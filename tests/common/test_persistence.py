@@ -48,6 +48,28 @@ def test_replacing_a_model_leaves_one(tmp_path):
     assert len(list(tmp_path.glob("*.safetensors"))) == 1
 
 
+SAVE_OFTEN = """
+import sys
+import torch
+from neuralfactors._common.persistence import save_model
+for n in range(60):
+    k = (n + int(sys.argv[2])) % 3
+    save_model(sys.argv[1], {"k": k}, {"a": torch.full((2,), float(k))})
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="Windows has no such locks")
+def test_readers_beside_two_writers_of_the_same_models_always_find_a_whole_one(tmp_path):
+    save_model(tmp_path, {"k": 0}, {"a": torch.zeros(2)})
+    writers = [subprocess.Popen([sys.executable, "-c", SAVE_OFTEN, tmp_path, str(k)]) for k in range(2)]
+    while any(writer.poll() is None for writer in writers):
+        document, tensors = load_model(tmp_path)
+        assert tensors["a"].tolist() == [document["k"]] * 2
+    assert [writer.returncode for writer in writers] == [0, 0]
+    load_model(tmp_path)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_state_comes_back(tmp_path):
     save_state(tmp_path / "c", {"epoch": 3}, TENSORS)
     document, tensors = load_state(tmp_path / "c")

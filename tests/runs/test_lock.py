@@ -134,3 +134,14 @@ def test_a_file_is_no_folder(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"), alone_in(tmp_path / "file"):
         pass
+
+
+def test_a_run_is_freed_of_what_killed_writers_left_and_a_strangers_folder_is_not(tmp_path):
+    left = tmp_path / "rows" / "int+nrl" / ".row.json.0123abcd.nf-tmp"
+    left.parent.mkdir(parents=True)
+    left.touch()
+    with alone_in(tmp_path):
+        assert left.exists()
+    (tmp_path / "run.json").touch()
+    with alone_in(tmp_path):
+        assert not left.exists()

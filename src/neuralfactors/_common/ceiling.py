@@ -11,12 +11,13 @@ NAMED = 3  # so many classes are named at most
 
 
 # Why regions that were chosen are not finer: their ceiling is high enough, or would hardly rise; regions would have too
-# few pixels to be described; or there would be too many to learn from.
-Stop = Literal["enough", "flat", "pixels", "budget"]
+# few pixels to be described; there would be too many to learn from; or they are users' own.
+Stop = Literal["enough", "flat", "pixels", "budget", "own"]
 REMEDIES: dict[Stop | None, str] = {
     None: "take more regions, such as {finer}, or larger pictures",
     "flat": "finer regions would hardly raise that, but larger pictures may",
     "pixels": "finer regions would have too few pixels to be described: take larger pictures",
+    "own": "split your regions there, or leave them out and others are found",
     "budget": "the choice stopped here for time and memory: if there are more, ask for regions, such as {finer}",
 }
 

@@ -1,8 +1,8 @@
 """Files that are written completely or not at all, and JSON that carries its own digest.
 
 Models, checkpoints, records of runs, caches and predictions are written by `write_atomically`: a kill at any moment
-leaves the old file or the new one. JSON is read back with its digest; what was altered raises `FileFormatError`, which
-names it.
+leaves the old file or the new one, and perhaps a temporary file, which `sweep` removes. JSON is read back with its
+digest; what was altered raises `FileFormatError`, which names it.
 """
 
 from __future__ import annotations
@@ -10,11 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
+import secrets
+import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from neuralfactors._common.locks import try_lock
+
+TEMPORARY = ".nf-tmp"  # suffix of hidden files that lie beside what they become
 DIGEST = "document_sha256"  # the key of the digest of all else in a JSON object
 
 
@@ -41,20 +46,47 @@ def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
     durable : bool, default=True
         Whether that must be true after a power cut as well, which costs a flush of the disk.
     """
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}{TEMPORARY}"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
+            try_lock(file.fileno())  # while it has a writer, `sweep` leaves it alone
             file.write(data)
             if durable:
                 file.flush()
                 os.fsync(file.fileno())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
+            if sys.platform == "win32":  # which renames no open file
+                file.close()
+            os.replace(temporary, path)
+        if durable:
+            _sync_folder(path.parent)
     except BaseException as error:
-        Path(name).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         if isinstance(error, OSError):
             error.filename = str(path)  # a full disk does not say what was being written
         raise
+
+
+def _sync_folder(folder: Path) -> None:
+    """Force the names in `folder` to the disk, where the system can."""
+    if not hasattr(os, "O_DIRECTORY"):  # Windows
+        return
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    except OSError:
+        pass  # a file system that cannot
+    finally:
+        os.close(handle)
+
+
+def sweep(folder: Path, *, below: bool = False) -> None:
+    """Remove the temporary files in `folder`, and `below` it if so asked, of writers that were killed."""
+    pattern = f".*{TEMPORARY}"
+    for path in folder.rglob(pattern) if below else folder.glob(pattern):
+        # One that cannot be opened has just become what it was written for, or is not ours to remove.
+        with suppress(OSError), path.open("rb") as file:
+            if try_lock(file.fileno()):
+                path.unlink()
 
 
 def file_digest(path: Path) -> str:

@@ -2,7 +2,7 @@
 
 A folder holds `model.json` and the tensors whose digest that has, in a file named by the digest: no name is read from
 a file. The document is replaced last and in one step, so that a reader finds the old model or the new one, whole, at
-whatever moment the writer dies.
+whatever moment the writer dies. Writers wait for each other.
 """
 
 from __future__ import annotations
@@ -13,23 +13,26 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 from neuralfactors._common.extras import needs
-from neuralfactors._common.files import FileFormatError, check_regular, parse_json, sealed, unsealed, write_atomically
+from neuralfactors._common.files import (
+    FileFormatError,
+    check_regular,
+    parse_json,
+    sealed,
+    sweep,
+    unsealed,
+    write_atomically,
+)
+from neuralfactors._common.locks import locked
 
 with needs("saving models", "learn"):
     import torch
     from safetensors import SafetensorError
     from safetensors import torch as safetensors
     from torch import Tensor
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
-
-Record = TypeVar("Record", bound="DataclassInstance")
 
 FORMAT = "neuralfactors"
 VERSION = 3
@@ -58,13 +61,15 @@ def save_model(folder: str | os.PathLike[str], document: Mapping[str, Any], tens
     # Copies, for tensors that share memory, such as tied weights, must not meet in one file.
     layout = torch.contiguous_format
     data = safetensors.save({name: value.detach().cpu().clone(memory_format=layout) for name, value in tensors.items()})
-    former = _former_tensors(folder)
     body = {"format": FORMAT, "version": VERSION, "sha256": _sha256(data), **document}
     tensors_path = _tensors_path(folder, body)
-    write_atomically(tensors_path, data)
-    write_atomically(folder / DOCUMENT, (json.dumps(sealed(body), indent=1) + "\n").encode())
-    if former and former != tensors_path:
-        former.unlink(missing_ok=True)
+    with locked(folder):
+        sweep(folder)
+        former = _former_tensors(folder)
+        write_atomically(tensors_path, data)
+        write_atomically(folder / DOCUMENT, (json.dumps(sealed(body), indent=1) + "\n").encode())
+        if former and former != tensors_path:
+            former.unlink(missing_ok=True)
 
 
 def load_model(folder: str | os.PathLike[str]) -> State:
@@ -87,10 +92,14 @@ def load_model(folder: str | os.PathLike[str]) -> State:
     FileFormatError
         Where they are truncated, altered or of another version.
     """
+    folder = Path(folder)
     try:
-        return _load_model(Path(folder))
-    except FileNotFoundError:
-        return _load_model(Path(folder))  # another process may have replaced the model between document and tensors
+        return _load_model(folder)
+    except (FileNotFoundError, FileFormatError):
+        if not folder.is_dir():
+            raise
+    with locked(folder, shared=True):  # another process may have replaced the model between document and tensors
+        return _load_model(folder)
 
 
 def _load_model(folder: Path) -> State:
@@ -114,29 +123,6 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
         raise FileFormatError(f"{path} does not have the entry {error} of a model") from error
     except (AttributeError, IndexError, TypeError) as error:
         raise FileFormatError(f"{path} has an entry of another kind than models have") from error
-
-
-def record_of(kind: type[Record], entries: Mapping[str, Any], path: str | os.PathLike[str]) -> Record:
-    """The dataclass `kind` with the `entries` of a file, refused where it does not know one.
-
-    Parameters
-    ----------
-    kind : type
-        A dataclass.
-    entries : mapping
-        Values by field.
-    path : path
-        Where they were read from, for errors.
-
-    Returns
-    -------
-    Record
-        Fields that the file lacks have their defaults.
-    """
-    unknown = entries.keys() - {field.name for field in fields(kind)}
-    if unknown:
-        raise FileFormatError(f"{path} has settings that this version of {FORMAT} does not know: {sorted(unknown)}")
-    return kind(**entries)
 
 
 def save_state(path: str | os.PathLike[str], document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
