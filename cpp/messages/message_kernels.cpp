@@ -208,12 +208,13 @@ double sweep(const Sweep& s, const SweepOptions& o, const Layout& layout) {
     }
     for (int q = d.behind_begin[i]; q < d.behind_begin[i + 1]; ++q)
       accumulate(theta, d.from_behind + layout.from_behind(q), nv);
-    const float top = max_of(theta, nv, layout.cap(i));
+    // Messages do not wait for the maximum: it would be a part of every `best`.
+    const float top = max_of(theta, nv, layout.cap(i)), share = s.weight[i];
+    const double given = static_cast<double>(share) * top;
     bound += top;
-    const Float8 shift = fill(top), weight = fill(s.weight[i]);
     if (s.belief)
-      for (int k = 0; k < nv; ++k) store(s.belief + layout.row(i) + k * kLanes, theta[k] - shift);
-    for (int k = 0; k < nv; ++k) theta.set(k, weight * (theta[k] - shift));
+      for (int k = 0; k < nv; ++k) store(s.belief + layout.row(i) + k * kLanes, theta[k] - fill(top));
+    for (int k = 0; k < nv; ++k) theta.set(k, fill(share) * theta[k]);
     for (int q = d.ahead_begin[i]; q < d.ahead_begin[i + 1]; ++q) {
       const float* from = d.from_ahead + layout.from_ahead(q);
       for (int k = 0; k < nv; ++k) store(h + k * kLanes, theta[k] - load(from + k * kLanes));
@@ -223,7 +224,7 @@ double sweep(const Sweep& s, const SweepOptions& o, const Layout& layout) {
       else
         layout.over_columns(s.table[slot], layout.count(j), layout.table_row(slot), nv, h, message);
       const float best = max_of(message, there, layout.cap(j));
-      bound += best;
+      bound += best - given;
       const Float8 level = fill(best);
       float* to = d.to_ahead + layout.to_ahead(d.ahead_slot[q]);
       if (o.damping > 0) {

@@ -31,13 +31,16 @@ class BeliefSearch {
 
   bool done() { return task_.out_of_time() || (is_coarse() ? task_.closed() : task_.optimal()); }
 
-  // Single-node moves from the incumbent, in float32.
+  // Single-node moves from the incumbent, in float32, unless that is what the last ones have led to.
   void improve_nodes(const Model& model) {
+    const bool all = &model == &model_;
+    if (all && task_.out.score == still_) return;
     LocalSearch& local_search = task_.work.local_search;
     task_.incumbent(model, task_.work.by_position);
     local_search.start(model, task_.work.by_position);
     if (local_search.icm(100) > 0) task_.offer(model, local_search.labels);
     task_.effort += 2 * model.sweep_cost();
+    if (all) still_ = task_.out.score;
   }
 
   // Eliminations in a row over the labels of highest belief, while they bring better labellings.
@@ -87,7 +90,8 @@ class BeliefSearch {
   Task<T>& task_;
   Model& model_;
   Random& random_;
-  double searched_ = 0;  // effort spent on eliminations
+  double searched_ = 0;                                      // effort spent on eliminations
+  double still_ = -std::numeric_limits<double>::infinity();  // of the labelling that single nodes cannot better
   double rate_ = std::numeric_limits<double>::infinity();
   bool settled_ = false;
 

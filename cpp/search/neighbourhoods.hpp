@@ -60,7 +60,8 @@ class NeighbourhoodSearch {
     known_ = task_.out.score;
     if (better) ++successes_[origin_];
     if (frozen == 0 && has_all_labels()) search_candidates(task_, model_);  // the optimum, but for rounding
-    if (failures_ >= kPatience) widen();
+    const bool exhausted = frozen == 0 && complete_;
+    if (exhausted || failures_ >= kPatience) widen(exhausted || elimination.total() > kEntries / kGrowth);
     return better;
   }
 
@@ -86,14 +87,15 @@ class NeighbourhoodSearch {
   std::array<int, kOrigins> successes_{};
   std::vector<int> region_;  // nodes that may move; empty: all
   std::vector<char> inside_;
+  bool complete_ = false;  // the candidates are all labels of the nodes that may move
   std::vector<int> suggested_;
   bool fresh_ = false;  // nobody has searched around it yet
   Shortlist shortlist_;
 
-  // Larger tables, or another labelling once they are as large as they may be.
-  void widen() {
+  // Larger tables, or another labelling once they are as large as they may be or as is of use.
+  void widen(bool in_vain) {
     failures_ = 0;
-    if (table_ < kLargestTable) {
+    if (table_ < kLargestTable && !in_vain) {
       table_ *= kGrowth;
       return;
     }
@@ -185,6 +187,7 @@ class NeighbourhoodSearch {
     Candidates& out = task_.work.candidates;
     out.begin.assign(1, 0);
     out.label.clear();
+    complete_ = true;
     for (int i = 0; i < model_.n_nodes; ++i) {
       out.label.push_back(labels_[i]);
       if (region_.empty() || inside_[i]) add_candidates(i, local_search.scores(i), most, out);
@@ -197,6 +200,7 @@ class NeighbourhoodSearch {
     for (int a = 0; a < model_.count[i]; ++a)
       if (a != labels_[i]) shortlist_.add(a, scores[a]);
     const int n = model_.count[i] <= kAll ? kAll : most;
+    complete_ &= n >= model_.count[i];
     for (int k = 0; k < std::min(shortlist_.size(), n - 1); ++k) out.label.push_back(shortlist_[k]);
   }
 };
