@@ -33,8 +33,7 @@ class ClusterTree {
       for (int p = 0; p < graph.order; ++p)
         for (int q = 0; q < p; ++q) join(graph.node(e, p), graph.node(e, q));
     Random random(0);
-    const double own = static_cast<double>(graph.n_nodes) * graph.n_labels +
-                       static_cast<double>(graph.n_edges) * static_cast<double>(graph.table_size);
+    const auto own = static_cast<double>(graph.row_at(graph.n_nodes) + graph.table_at(graph.n_edges));
     const int n_frozen = order_.plan(max_entries, std::max(max_entries, 2 * own), random);
     if (n_frozen > 0 && !frozen) return n_frozen;
     for (int v = 0; v < variables_.count(); ++v)
@@ -124,6 +123,7 @@ class ClusterTree {
   std::vector<int> next_factor_;  // (E)
   std::vector<double> tables_, messages_, buffer_;
   std::vector<std::size_t> index_, step_;  // see map()
+  std::vector<std::size_t> strides_;       // (Q) of the table of the factor that is mapped
   double constant_ = 0;                    // score of what does not depend on any variable
 
   const Cluster& at(int k) const { return clusters_[clusters_.size() - 1 - k]; }
@@ -158,7 +158,7 @@ class ClusterTree {
     std::size_t entry = 0;
     for (int q = 0; q < graph_->order; ++q) {
       const int i = graph_->node(e, q), v = variables_.of_node[i];
-      entry = entry * graph_->n_labels + variables_.given[i];
+      entry = entry * graph_->count(i) + variables_.given[i];
       if (v >= 0 && (first < 0 || order_.rank[v] < first)) first = order_.rank[v];
     }
     if (first < 0) {
@@ -200,15 +200,18 @@ class ClusterTree {
   }
 
   void map_factor(const Cluster& c, int e) {
-    std::size_t base = 0;
-    for (int q = 0; q < graph_->order; ++q) {
+    std::size_t base = 0, stride = 1;
+    strides_.resize(graph_->order);
+    for (int q = graph_->order; q-- > 0;) {
       const int i = graph_->node(e, q);
-      base = base * graph_->n_labels + (variables_.of_node[i] < 0 ? variables_.given[i] : 0);
+      strides_[q] = stride;
+      if (variables_.of_node[i] < 0) base += stride * variables_.given[i];
+      stride *= graph_->count(i);
     }
     map(c, base, [&](int w, int x) {
-      std::size_t stride = 1, sum = 0;
-      for (int q = graph_->order; q-- > 0; stride *= graph_->n_labels)
-        if (variables_.of_node[graph_->node(e, q)] == w) sum += stride * variables_.labels_of(w)[x];
+      std::size_t sum = 0;
+      for (int q = 0; q < graph_->order; ++q)
+        if (variables_.of_node[graph_->node(e, q)] == w) sum += strides_[q] * variables_.labels_of(w)[x];
       return sum;
     });
   }
@@ -294,25 +297,26 @@ class ClusterTree {
     double* sum = buffer_.data();
     for (std::size_t s = 0; s < c.states; ++s, row += c.size)
       for (int x = 0; x < c.size; ++x) sum[x] += row[x];
-    T* to = out.nodes + static_cast<std::size_t>(variables_.node[c.variable]) * graph_->n_labels;
-    std::fill_n(to, graph_->n_labels, T(0));
+    const int node = variables_.node[c.variable];
+    T* to = out.nodes + graph_->row_at(node);
+    std::fill_n(to, graph_->count(node), T(0));
     const int* labels = variables_.labels_of(c.variable);
     for (int x = 0; x < c.size; ++x) to[labels[x]] = static_cast<T>(out.weight * buffer_[x]);
   }
 
   void store_factor(const Cluster& c, int e, const MarginalsOf<T>& out) {
     map_factor(c, e);
-    buffer_.assign(graph_->table_size, 0);
+    buffer_.assign(graph_->entries(e), 0);
     gather_mapped(c, buffer_.data());
-    out.store_table(e, buffer_.data(), graph_->table_size);
+    out.store_table(graph_->table_at(e), buffer_.data(), buffer_.size());
   }
 
   // Marginals of nodes and factors whose labels are given.
   void store_given(const MarginalsOf<T>& out) {
     for (int i = 0; i < graph_->n_nodes; ++i) {
       if (variables_.of_node[i] >= 0) continue;
-      T* to = out.nodes + static_cast<std::size_t>(i) * graph_->n_labels;
-      std::fill_n(to, graph_->n_labels, T(0));
+      T* to = out.nodes + graph_->row_at(i);
+      std::fill_n(to, graph_->count(i), T(0));
       to[variables_.given[i]] = static_cast<T>(out.weight);
     }
     for (int e = 0; e < graph_->n_edges; ++e) {
@@ -321,12 +325,12 @@ class ClusterTree {
       for (int q = 0; q < graph_->order; ++q) {
         const int i = graph_->node(e, q);
         given = given && variables_.of_node[i] < 0;
-        entry = entry * graph_->n_labels + variables_.given[i];
+        entry = entry * graph_->count(i) + variables_.given[i];
       }
       if (!given) continue;
-      buffer_.assign(graph_->table_size, 0);
+      buffer_.assign(graph_->entries(e), 0);
       buffer_[entry] = 1;
-      out.store_table(e, buffer_.data(), graph_->table_size);
+      out.store_table(graph_->table_at(e), buffer_.data(), buffer_.size());
     }
   }
 };

@@ -39,10 +39,16 @@ struct SumBatch {
   const std::int64_t* edge_ptr = nullptr;
   int n_graphs = 0;
 
+  // Where the rows and tables of a graph begin.
+  std::size_t row_at(int g) const { return all.row_at(static_cast<int>(node_ptr[g])); }
+  std::size_t table_at(int g) const { return all.table_at(static_cast<int>(edge_ptr[g])); }
+
   SumGraph<T> graph(int g) const {
     SumGraph<T> one = all;
-    one.unary += node_ptr[g] * all.n_labels;
-    if (!all.shared) one.tables += edge_ptr[g] * static_cast<std::int64_t>(all.table_size);
+    one.unary += row_at(g);
+    if (!all.shared) one.tables += table_at(g);
+    if (all.row_ptr) one.row_ptr += node_ptr[g];
+    if (all.table_ptr) one.table_ptr += edge_ptr[g];
     one.edges += edge_ptr[g] * all.order;
     one.first_node = node_ptr[g];
     one.n_nodes = static_cast<int>(node_ptr[g + 1] - node_ptr[g]);
@@ -64,8 +70,8 @@ struct SumOutcome {
   double* log_partition = nullptr;
   std::int8_t* status = nullptr;
   std::int8_t* converged = nullptr;
-  T* nodes = nullptr;   // (V, L), or null
-  T* tables = nullptr;  // (E, L ** Q), or their sum
+  T* nodes = nullptr;   // like the rows, or null
+  T* tables = nullptr;  // like the tables, one for each edge, or their sum
   bool summed = false;
 };
 
@@ -101,8 +107,8 @@ class SumWorker {
     MarginalsOf<T> to;
     if (out_.weight) to.weight = out_.weight[g];
     if (out_.nodes) {
-      to.nodes = out_.nodes + batch_.node_ptr[g] * graph.n_labels;
-      if (!out_.summed) to.tables = out_.tables + batch_.edge_ptr[g] * static_cast<std::int64_t>(graph.table_size);
+      to.nodes = out_.nodes + batch_.row_at(g);
+      if (!out_.summed) to.tables = out_.tables + batch_.table_at(g);
       to.shared = shared;
     }
     double& value = out_.log_partition[g];

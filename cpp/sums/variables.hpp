@@ -27,7 +27,7 @@ struct Variables {
     for (auto* list : {&node, &size, &begin, &labels}) list->clear();
     for (int i = 0; i < graph.n_nodes; ++i) {
       const std::size_t first = labels.size();
-      for (int a = 0; a < graph.n_labels; ++a)
+      for (int a = 0; a < graph.count(i); ++a)
         if (graph.row(i)[a] != static_cast<T>(kForbiddenScore)) labels.push_back(a);
       const int allowed = static_cast<int>(labels.size() - first);
       if (allowed == 0) return false;

@@ -13,14 +13,7 @@ if TYPE_CHECKING:
     from neuralfactors._core.factors import Factor, Network
     from neuralfactors._core.graph import Graph
     from neuralfactors._core.graph_batch import GraphBatch
-    from neuralfactors._core.lattice import (
-        chain_edges,
-        chain_graph,
-        grid_directions,
-        grid_edges,
-        grid_graph,
-        point_graphs,
-    )
+    from neuralfactors._core.lattice import chain_graph, grid_graph, point_graphs
     from neuralfactors._core.potentials import Potentials
     from neuralfactors._core.typed_model import TypedModel
     from neuralfactors.estimators import (
@@ -34,6 +27,7 @@ if TYPE_CHECKING:
         UnaryClassifier,
     )
     from neuralfactors.inference import marginals, marginals_batch, solve, solve_batch
+    from neuralfactors.inference._lattice import chain_edges, grid_directions, grid_edges
     from neuralfactors.learning import (
         CRFLoss,
         PerturbedLoss,
@@ -107,12 +101,12 @@ _HOMES = {
     "Subgradient": "learning",
     "TypedModel": "_core.typed_model",
     "UnaryClassifier": "estimators",
-    "chain_edges": "_core.lattice",
+    "chain_edges": "inference._lattice",
     "chain_graph": "_core.lattice",
     "decode": "learning",
     "export_factors": "_core.export",
-    "grid_directions": "_core.lattice",
-    "grid_edges": "_core.lattice",
+    "grid_directions": "inference._lattice",
+    "grid_edges": "inference._lattice",
     "grid_graph": "_core.lattice",
     "marginals": "inference",
     "marginals_batch": "inference",

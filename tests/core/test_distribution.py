@@ -101,6 +101,10 @@ def test_chains_get_labels_in_their_shape():
     chain = Potentials.chain(emissions, torch.eye(3), mask)
     assert chain.argmax().shape == (2, 4)
     assert chain.topk(2).labels.shape == (2, 2, 4)
+    torch.testing.assert_close(chain.score(chain.argmax()), chain.topk(1).score[0])
+    torch.testing.assert_close(chain.score(chain.argmax().to(torch.int32)), chain.score(chain.argmax()[mask]))
+    shares = chain.unflatten(chain.marginals().nodes)
+    torch.testing.assert_close(shares.sum(dim=2), mask.float())
     samples = chain.sample(5)
     assert samples.shape == (5, 2, 4)
     assert (samples[:, 1, 2:] == -1).all()
@@ -112,3 +116,18 @@ def test_moving_keeps_pointers_where_they_are():
     assert moved.unary.device.type == moved.edges.device.type == "meta"
     assert moved.node_ptr.device.type == "cpu"
     torch.testing.assert_close(potentials.to("cpu").score(y), potentials.score(y))
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (torch.zeros(2, 4), r"y must contain integers of shape \(6,\) or \(2, 4\), got torch.float32"),
+        (torch.zeros(2, 3).long(), r"y must contain integers of shape \(6,\) or \(2, 4\), got torch.int64"),
+        (torch.full((6,), -1), "y must contain labels from 0 to 2, got -1"),
+        (torch.full((2, 4), 3), "y must contain labels from 0 to 2, got 3"),
+    ],
+)
+def test_only_labels_have_a_score(y, message):
+    mask = torch.tensor([[True] * 4, [True, True, False, False]])
+    with pytest.raises(ValueError, match=message):
+        Potentials.chain(torch.zeros(2, 4, 3), torch.eye(3), mask).score(y)

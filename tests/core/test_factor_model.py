@@ -38,6 +38,8 @@ def test_model_takes_any_module_of_the_right_shape():
 @pytest.mark.parametrize(
     ("unary", "interaction", "message"),
     [
+        (Factor(5, 3), None, "the unary factor takes 5 features, but the nodes of the graphs have 4$"),
+        (Factor(4, 3), Factor(0, 3, 2), "the interaction factor takes 0 features, but the edges of the graphs have 2$"),
         (nn.Linear(4, 2), nn.Linear(2, 9), r"the unary factor must return values of shape \(3, 3\), got \(3, 2\)"),
         (
             nn.Linear(4, 3),

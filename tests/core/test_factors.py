@@ -7,7 +7,7 @@ from torch import nn
 
 from neuralfactors import Factor, FactorModel
 from neuralfactors._core import factors
-from neuralfactors._core.layers import ACTIVATIONS, Dropout, Workspace, fast_tanh_
+from neuralfactors._core.layers import ACTIVATIONS, Dropout, Workspace
 
 
 def test_output_starts_at_zero_and_hidden_as_glorot():
@@ -101,15 +101,6 @@ def test_evaluation_in_a_workspace_equals_forward(monkeypatch, hidden, activatio
             values = factor.evaluate(features, workspace, "f")
         torch.testing.assert_close(values, factor(features).detach())
         assert torch.equal(features, before)
-
-
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
-def test_the_fast_tanh_is_tanh(dtype):
-    x = torch.cat([torch.linspace(-30, 30, 10001), torch.tensor([0.0, 1e-9, -1e4, float("inf")])]).to(dtype)
-    values = x.clone()
-    assert fast_tanh_(values) is values
-    torch.testing.assert_close(values, torch.tanh(x), rtol=0, atol=3 * torch.finfo(dtype).eps)
-    assert fast_tanh_(torch.tensor([float("nan")])).isnan().all()
 
 
 @pytest.mark.parametrize("share", [0.001, 0.3, 0.5, 0.999])

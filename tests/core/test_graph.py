@@ -6,6 +6,8 @@ import networkx
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 
 from neuralfactors import Graph
 from neuralfactors._core.graph import check_agreement
@@ -108,3 +110,87 @@ def test_from_pyg_keeps_directed_edges():
     assert y is None
     with pytest.raises(ValueError, match=r"edge_index must have shape \(2, E\), got \(2,\)"):
         Graph.from_pyg(SimpleNamespace(x=torch.eye(3), edge_index=torch.tensor([1, 2])))
+
+
+@st.composite
+def graphs(draw, order=2):
+    """Graphs of at most seven nodes with features, weights and, now and then, types."""
+    n_nodes = draw(st.integers(order, 7))
+    ends = st.lists(st.integers(0, n_nodes - 1), min_size=order, max_size=order, unique=True)
+    edges = draw(st.lists(ends, max_size=9))
+    rng = np.random.default_rng(draw(st.integers(0, 2**16)))
+    types = rng.integers(0, 2, n_nodes) if order == 2 and draw(st.booleans()) else None
+    features = rng.normal(size=(len(edges), 2))
+    return Graph(
+        rng.normal(size=(n_nodes, 3)), np.array(edges, dtype=int).reshape(-1, order), features, rng.random(n_nodes),
+        order=order, node_types=types,
+    )  # fmt: skip
+
+
+def edge_set(graph):
+    """The edges of a graph by the features of their ends, which renumbering does not change."""
+    ends = graph.node_features[graph.edges].reshape(graph.n_edges, 3 * graph.order)
+    return sorted(map(tuple, np.column_stack([ends, graph.edge_features]).tolist()))
+
+
+@given(graph=graphs(order=2) | graphs(order=3), data=st.data())
+def test_a_subgraph_has_the_edges_between_its_nodes(graph, data):
+    keep = np.array(data.draw(st.lists(st.booleans(), min_size=graph.n_nodes, max_size=graph.n_nodes)))
+    part = graph.subgraph(keep)
+    np.testing.assert_array_equal(part.node_features, graph.node_features[keep])
+    np.testing.assert_array_equal(part.node_weight, graph.node_weight[keep])
+    rows = [e for e, nodes in enumerate(graph.edges.tolist()) if all(keep[nodes])]
+    inside = Graph.unchecked(graph.node_features, graph.edges[rows], graph.edge_features[rows], None)
+    assert edge_set(part) == edge_set(inside)
+    assert part.order == graph.order
+    assert (part.node_types is None) == (graph.node_types is None)
+
+
+@given(graph=graphs(), data=st.data())
+def test_a_subgraph_of_a_subgraph_is_one(graph, data):
+    masks = st.lists(st.booleans(), min_size=graph.n_nodes, max_size=graph.n_nodes).map(np.array)
+    first, second = data.draw(masks), data.draw(masks)
+    twice, once = graph.subgraph(first).subgraph(second[first]), graph.subgraph(first & second)
+    for name in ("node_features", "edges", "edge_features", "node_weight"):
+        np.testing.assert_array_equal(getattr(twice, name), getattr(once, name))
+
+
+@given(graph=graphs())
+def test_networkx_and_back(graph):
+    source = networkx.MultiDiGraph()
+    for node in range(graph.n_nodes):
+        source.add_node(f"node {node}", x=graph.node_features[node], y=node % 3)
+    for (i, j), features in zip(graph.edges.tolist(), graph.edge_features, strict=True):
+        source.add_edge(f"node {i}", f"node {j}", w=features)
+    found, y = Graph.from_networkx(source, edge_features="w", label="y")
+    np.testing.assert_array_equal(found.node_features, graph.node_features)
+    assert y.tolist() == [node % 3 for node in range(graph.n_nodes)]
+    assert edge_set(found) == edge_set(graph)
+
+
+@given(graph=graphs())
+def test_edges_in_both_directions_are_halved(graph):
+    edges = np.unique(np.sort(graph.edges, axis=1), axis=0).reshape(-1, 2)
+    both = np.concatenate([edges, edges[:, ::-1]])
+    order = np.random.default_rng(0).permutation(len(both))
+    index = torch.from_numpy(np.ascontiguousarray(both[order].T))
+    found, _ = Graph.from_pyg(SimpleNamespace(x=torch.from_numpy(graph.node_features), edge_index=index))
+    assert sorted(found.edges.tolist()) == edges.tolist()
+
+
+@given(graph=graphs())
+def test_other_features_leave_the_rest(graph):
+    other = graph.with_node_features(np.ones((graph.n_nodes, 1)))
+    assert other.node_features.shape == (graph.n_nodes, 1)
+    assert other.edges is graph.edges
+    assert other.nbytes == graph.nbytes - graph.node_features.nbytes + 8 * graph.n_nodes
+    with pytest.raises(ValueError, match=f"edges|node_weight|{graph.n_nodes}"):
+        graph.with_node_features(np.ones((graph.n_nodes + 1, 1)))
+
+
+def test_types_come_one_after_another():
+    graph = Graph.of_types([np.ones((2, 3)), 2 * np.ones((1, 1)), np.zeros((0, 2))], [[0, 2]])
+    assert graph.node_types.tolist() == [0, 0, 1]
+    assert graph.node_features.tolist() == [[1, 1, 1], [1, 1, 1], [2, 0, 0]]
+    with pytest.raises(ValueError, match="node_types needs order=2, got order=3"):
+        Graph(np.ones((3, 1)), [[0, 1, 2]], order=3, node_types=[0, 0, 1])

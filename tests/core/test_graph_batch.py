@@ -1,10 +1,13 @@
 """Batches of graphs, with labels: from pairs in a DataLoader, to devices and page-locked memory."""
 
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from torch.utils.data import DataLoader
 
 from neuralfactors import Factor, FactorModel, Graph, GraphBatch, StructuredHingeLoss
@@ -98,3 +101,54 @@ def test_batch_fills_in_missing_node_weights():
     batch = GraphBatch.from_graphs([Graph(np.ones((1, 1)), node_weight=[3.0]), Graph(np.ones((2, 1)))])
     assert batch.node_weight.tolist() == [3.0, 1.0, 1.0]
     assert batch.to("cpu").node_weight.tolist() == [3.0, 1.0, 1.0]
+
+
+@given(sizes=st.lists(st.integers(1, 5), min_size=1, max_size=6), seed=st.integers(0, 2**16))
+def test_a_batch_comes_apart_into_its_graphs(sizes, seed):
+    rng = np.random.default_rng(seed)
+    graphs = []
+    for n in sizes:
+        edges = np.array([(i, j) for i in range(n) for j in range(i) if rng.random() < 0.5]).reshape(-1, 2)
+        graphs.append(Graph(rng.normal(size=(n, 2)), edges, rng.normal(size=(len(edges), 3)), rng.random(n)))
+    labels = [rng.integers(-1, 4, n) for n in sizes]
+    batch = GraphBatch.from_graphs(graphs, torch.float64, labels)
+    assert (batch.n_graphs, batch.n_nodes, batch.sizes) == (len(sizes), sum(sizes), sizes)
+    for g, (graph, y) in enumerate(zip(graphs, labels, strict=True)):
+        nodes, rows = slice(*batch.node_ptr[g : g + 2].tolist()), slice(*batch.edge_ptr[g : g + 2].tolist())
+        np.testing.assert_array_equal(batch.node_features[nodes], graph.node_features)
+        np.testing.assert_array_equal(batch.node_weight[nodes], graph.node_weight)
+        np.testing.assert_array_equal(batch.y[nodes], y)
+        np.testing.assert_array_equal(batch.edges[rows] - batch.node_ptr[g], graph.edges)
+        if graph.n_edges:
+            np.testing.assert_array_equal(batch.edge_features[rows], graph.edge_features)
+
+
+@pytest.mark.parametrize("order", [2, 3])
+def test_the_order_of_graphs_is_their_order_in_a_batch(order):
+    def clique(n):
+        edges = np.array(list(combinations(range(n), order))).reshape(-1, order)
+        return Graph(np.full((n, 1), n), edges, np.full((len(edges), 1), n), order=order)
+
+    one, other = GraphBatch.from_graphs(map(clique, (3, 4))), GraphBatch.from_graphs(map(clique, (4, 3)))
+    assert one.node_features[:, 0].tolist() == [3.0] * 3 + [4.0] * 4
+    assert other.node_features[:, 0].tolist() == [4.0] * 4 + [3.0] * 3
+    assert one.edges.shape[1] == other.edges.shape[1] == order
+    assert sorted(one.edge_features[:, 0].tolist()) == sorted(other.edge_features[:, 0].tolist())
+
+
+def test_types_are_for_all_graphs_of_a_batch():
+    typed, plain = Graph(np.ones((2, 1)), node_types=[0, 1]), Graph(np.ones((1, 1)))
+    assert GraphBatch.from_graphs([typed, typed]).node_types.tolist() == [0, 1, 0, 1]
+    with pytest.raises(ValueError, match="graphs must all have node_types, or none, got 1 of 2"):
+        GraphBatch.from_graphs([typed, plain])
+
+
+def test_potentials_of_a_batch_are_those_of_its_graphs():
+    graphs = [path(3), path(1), path(4)]
+    model = FactorModel(Factor(2, 3, 1, (4,)), Factor(1, 3, 2, (4,)), n_labels=3)
+    together = model(GraphBatch.from_graphs(graphs))
+    for g, graph in enumerate(graphs):
+        alone, part = model(GraphBatch.from_graphs([graph])), together.graph(g)
+        torch.testing.assert_close(part.unary, alone.unary)
+        torch.testing.assert_close(part.interaction, alone.interaction)
+        assert torch.equal(part.edges, alone.edges)

@@ -1,45 +1,14 @@
-"""Edges of chains and grids, their directions, and graphs made of arrays."""
+"""Graphs made of arrays."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralfactors import chain_edges, chain_graph, grid_directions, grid_edges, grid_graph
-
-SIDE = st.integers(1, 6)
-
-
-def expected_edges(height, width, neighbours):
-    """Pairs of pixels one step apart; with four neighbours, only those in one row or column."""
-    places = [(a, b) for a in range(height) for b in range(width)]
-    found = set()
-    for i, (a, b) in enumerate(places):
-        for j, (c, d) in enumerate(places[i + 1 :], i + 1):
-            steps = abs(a - c), abs(b - d)
-            if max(steps) == 1 and (neighbours == 8 or min(steps) == 0):
-                found.add((i, j))
-    return found
-
-
-@given(SIDE, SIDE, st.sampled_from([4, 8]))
-def test_grid_edges_join_each_pair_of_neighbours_once(height, width, neighbours):
-    edges = grid_edges(height, width, neighbours)
-    assert len(edges) == len({*map(tuple, edges.tolist())})
-    assert {*map(tuple, edges.tolist())} == expected_edges(height, width, neighbours)
-
-
-@given(SIDE, SIDE, st.sampled_from([4, 8]))
-def test_directions_tell_the_step_of_an_edge(height, width, neighbours):
-    directions = grid_directions(height, width, neighbours)
-    assert directions.shape[1] == neighbours // 2
-    steps = np.diff(np.array(np.divmod(grid_edges(height, width, neighbours), width)), axis=2)[..., 0].T
-    for k, step in enumerate([(0, 1), (1, 0), (1, 1), (1, -1)][: neighbours // 2]):
-        assert (directions[:, k] == (steps == step).all(axis=1)).all()
+from neuralfactors import chain_graph, grid_directions, grid_graph, point_graphs
 
 
 def test_a_chain_of_one_has_no_edge():
-    assert chain_edges(1).shape == (0, 2)
     assert chain_graph([[1.0]]).n_edges == 0
 
 
@@ -52,7 +21,38 @@ def test_grid_graph_numbers_pixels_row_by_row_and_puts_directions_last():
 
 
 def test_wrong_arguments_say_what_was_expected():
-    with pytest.raises(ValueError, match=r"neighbours must be one of \[4, 8\], got 6"):
-        grid_edges(2, 2, 6)
     with pytest.raises(ValueError, match=r"features must have shape \(H, W, D\), got \(4, 2\)"):
         grid_graph(np.zeros((4, 2)))
+
+
+@pytest.mark.parametrize("neighbours", [4, 8])
+@given(height=st.integers(1, 5), width=st.integers(1, 5))
+def test_pixels_are_joined_to_their_neighbours_once(height, width, neighbours):
+    graph = grid_graph(np.zeros((height, width, 1)), neighbours)
+    found = {frozenset(edge) for edge in graph.edges.tolist()}
+    places = [divmod(pixel, width) for pixel in range(height * width)]
+    reach = (lambda a, b: abs(a) + abs(b) == 1) if neighbours == 4 else (lambda a, b: max(abs(a), abs(b)) == 1)
+    expected = {
+        frozenset((m, n)) for m, (i, j) in enumerate(places) for n, (a, b) in enumerate(places) if reach(i - a, j - b)
+    }
+    assert found == expected
+    assert len(graph.edges) == len(expected)
+
+
+@given(length=st.integers(1, 6), n_features=st.integers(1, 3))
+def test_chains_join_each_node_to_the_next(length, n_features):
+    rows = np.random.default_rng(0).normal(size=(length, n_features))
+    graph = chain_graph(rows, np.arange(length - 1.0)[:, None])
+    np.testing.assert_array_equal(graph.node_features, rows)
+    assert graph.edges.tolist() == [[i, i + 1] for i in range(length - 1)]
+    assert graph.edge_features[:, 0].tolist() == list(range(length - 1))
+    if length > 1:
+        with pytest.raises(ValueError, match="edge_features needs one row per edge"):
+            chain_graph(rows, np.zeros((length, 1)))
+
+
+def test_points_are_graphs_of_one_node():
+    rows = np.arange(6.0).reshape(3, 2)
+    graphs = point_graphs(rows)
+    assert [(graph.n_nodes, graph.n_edges) for graph in graphs] == [(1, 0)] * 3
+    np.testing.assert_array_equal(np.concatenate([graph.node_features for graph in graphs]), rows)

@@ -13,14 +13,14 @@ from neuralfactors._core.layers import (
     ACTIVATIONS,
     IN_PLACE,
     Dropout,
+    FastTanh,
     Workspace,
     activate,
     draw_masks,
-    fast_tanh_,
     join_ones,
-    joined,
     make_hidden,
     stages,
+    tanh_of_half_,
 )
 
 
@@ -34,7 +34,7 @@ def without_gradient(hidden, features):
     masks = draw_masks(layers, len(features), workspace, "unary", features) or [None] * len(layers)
     values, scale = join_ones(features), 1.0
     for k, (layer, mask) in enumerate(zip(layers, masks, strict=True)):
-        weight = joined(layer.linear.weight, layer.linear.bias, scale).t()
+        weight = layer.weight(scale)
         out = workspace.take(f"values.{k}", len(features), weight.shape[1] + 1, features)
         values, scale = activate(values, weight, layer, mask, out), layer.scale
     return values[:, :-1] * scale
@@ -42,14 +42,35 @@ def without_gradient(hidden, features):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_fast_tanh(dtype):
-    values = torch.cat(
-        [torch.linspace(-20, 20, 401, dtype=dtype), torch.tensor([math.inf, -math.inf, 0.0], dtype=dtype)]
-    )
-    expected = torch.tanh(values)
-    found = fast_tanh_(values)
-    assert found is values
-    torch.testing.assert_close(found, expected, rtol=0, atol=1e-6 if dtype is torch.float32 else 1e-12)
-    assert found.abs().max() <= 1
+    ends = torch.tensor([math.inf, -math.inf, 0.0, 1e-9, -1e4], dtype=dtype)
+    values = torch.cat([torch.linspace(-30, 30, 10001, dtype=dtype), ends])
+    expected, twice = torch.tanh(values), 2 * values
+    assert tanh_of_half_(twice) is twice
+    torch.testing.assert_close(twice, expected, rtol=0, atol=3 * torch.finfo(dtype).eps)
+    assert twice.abs().max() <= 1
+    assert torch.equal(FastTanh.apply(values), twice)
+    assert tanh_of_half_(torch.tensor([math.nan])).isnan().all()
+
+
+def test_the_gradient_of_fast_tanh():
+    values = torch.linspace(-3, 3, 13, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(FastTanh.apply, values)
+
+
+@pytest.mark.parametrize("dropout", [0.0, 0.4])
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_a_layer_by_parts_is_the_layer(activation, dropout):
+    hidden = make_hidden((5, 7), activation, True, dropout, seeded()).double().train()
+    features, (layer,) = torch.randn(4, 5, generator=seeded(1)).double().requires_grad_(), stages(hidden)
+    torch.manual_seed(3)
+    expected = hidden(features)
+    mask = (expected != 0).byte() if dropout else None
+    for left in (None, mask):
+        torch.manual_seed(3)
+        found = layer.differentiable(features, left)
+        torch.testing.assert_close(found, expected)
+        pairs = [torch.autograd.grad(values.sum(), features, retain_graph=True)[0] for values in (found, expected)]
+        torch.testing.assert_close(*pairs)
 
 
 @pytest.mark.parametrize("bias", [True, False])

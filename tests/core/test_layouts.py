@@ -194,6 +194,7 @@ def test_layout_without_gaps_only_reshapes():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        ({"emissions": [[[0.0, 1.0]]]}, "emissions must be a tensor, got list"),
         ({"emissions": torch.zeros(2, 3)}, r"emissions must have shape \(B, T, L\), got \(2, 3\)"),
         (
             {"transitions": torch.zeros(3, 2)},

@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from oracles import graphs_of, random_potentials, score
 
 from neuralfactors import Potentials
@@ -101,3 +103,57 @@ def test_bad_potentials_are_refused(arguments, message):
     good = {"unary": torch.zeros(2, 3), "interaction": torch.zeros(1, 3, 3), "edges": torch.tensor([[0, 1]])}
     with pytest.raises(ValueError, match=message):
         Potentials(**{**good, **arguments})
+
+
+@given(seed=st.integers(0, 2**16), order=st.sampled_from([2, 3]))
+def test_parts_of_a_batch_add_up(seed, order):
+    potentials, y = random_potentials(seed, order=order)
+    alone = [potentials.graph(g) for g in range(potentials.n_graphs)]
+    pieces = [y[potentials.node_graph == g] for g in range(potentials.n_graphs)]
+    scores = torch.cat([graph.score(part) for graph, part in zip(alone, pieces, strict=True)])
+    torch.testing.assert_close(potentials.score(y), scores)
+    nodes, edges = potentials.selected(y)
+    torch.testing.assert_close(potentials.sum_by_graph(nodes, edges), scores)
+
+
+@given(seed=st.integers(0, 2**16))
+def test_a_constant_of_a_node_shifts_every_score(seed):
+    potentials, y = random_potentials(seed)
+    shift = torch.randn(len(y), 1, dtype=torch.float64)
+    moved = potentials.with_unary(potentials.unary + shift)
+    expected = potentials.score(y) + torch.zeros(2, dtype=torch.float64).index_add(
+        0, potentials.node_graph, shift[:, 0]
+    )
+    torch.testing.assert_close(moved.score(y), expected)
+    z = torch.roll(y, 1)
+    torch.testing.assert_close(moved.contrast(z, y), potentials.contrast(z, y))
+    assert torch.equal(moved.argmax(), potentials.argmax())
+
+
+def test_one_table_is_kept_as_one_and_gets_one_gradient():
+    table = torch.randn(3, 3, dtype=torch.float64, requires_grad=True)
+    apart = table.detach().expand(3, 3, 3).clone().requires_grad_()
+    unary, edges, y = torch.randn(4, 3, dtype=torch.float64), torch.tensor([[0, 1], [1, 2], [2, 3]]), [0, 2, 2, 1]
+    one, several = Potentials(unary, table, edges), Potentials(unary, apart, edges)
+    assert one.shared
+    assert not several.shared
+    assert tuple(one.tables.shape) == (3, 3, 3)
+    scores = [potentials.score(torch.tensor(y)) for potentials in (one, several)]
+    torch.testing.assert_close(*scores)
+    for total in scores:
+        total.sum().backward()
+    torch.testing.assert_close(table.grad, apart.grad.sum(0))
+
+
+def test_edges_count_that_are_inside():
+    potentials, y = random_potentials(5, sizes=(5,))
+    z, inside = (y + 1) % 3, torch.tensor([True, True, False, True, True])
+    found = potentials.contrast(z, y, inside)
+    masked = potentials.masked(inside).with_unary(potentials.unary)
+    torch.testing.assert_close(found, masked.score(z) - masked.score(y))
+
+
+def test_moving_keeps_pointers_at_home():
+    moved = random_potentials(0)[0].to("meta")
+    assert {moved.unary.device.type, moved.interaction.device.type, moved.edges.device.type} == {"meta"}
+    assert {moved.node_ptr.device.type, moved.edge_ptr.device.type} == {"cpu"}

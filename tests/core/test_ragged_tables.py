@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from neuralfactors import Potentials
 from neuralfactors._core.ragged_tables import RaggedTables, absent_labels
-from neuralfactors.learning import CRFLoss, StructuredHingeLoss, decode
+from neuralfactors.learning import CRFLoss, StructuredHingeLoss, decode, perturbed_marginals
 from neuralfactors.learning._decode import clamp_labelled, node_scores
 
 
@@ -26,7 +26,7 @@ def ragged(draw, max_nodes=4):
     tables = [torch.randn(sizes[u], sizes[v], generator=generator, dtype=torch.float64) for u, v in edges.tolist()]
     pointers = torch.tensor([0, half, len(sizes)]), torch.tensor([0, len(pairs[0]), len(edges)])
     potentials = Potentials.ragged(rows, tables, edges, *pointers)
-    return potentials, Potentials(*potentials.tensors)
+    return potentials, potentials.padded()
 
 
 LOSSES = StructuredHingeLoss(), CRFLoss(), StructuredHingeLoss(void="drop"), CRFLoss(void="drop")
@@ -67,6 +67,12 @@ def test_sums_and_best_labellings(drawn):
     own, padded = drawn
     torch.testing.assert_close(own.log_partition(), padded.log_partition())
     torch.testing.assert_close(own.entropy(), padded.entropy())
+    found, twin = own.marginals(), padded.marginals()
+    torch.testing.assert_close(found.nodes, twin.nodes)
+    torch.testing.assert_close(own._ragged.pad(found.edges, own.n_labels), twin.edges)
+    torch.testing.assert_close(own.topk(2).score, padded.topk(2).score)
+    shares = perturbed_marginals(own, 3).edges
+    torch.testing.assert_close(own._ragged.pad(shares, own.n_labels), perturbed_marginals(padded, 3).edges)
     best = max(labellings(own), key=lambda y: float(own.score(y).sum()))
     torch.testing.assert_close(own.score(decode(own)), own.score(best))
     torch.testing.assert_close(own.score(own.argmax()), own.score(best))

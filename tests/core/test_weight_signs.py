@@ -139,3 +139,11 @@ def test_gradient_learners_keep_the_signs(more, tmp_path):
     assert min(record["objective"] for record in svm.history_[1:]) == pytest.approx(least, rel=0.05)
     svm.save(tmp_path)
     assert np.array_equal(load(tmp_path).model_.interaction.weight_signs, interaction.weight_signs)
+
+
+@pytest.mark.parametrize(("mirror", "kind"), [(1, "symmetric"), (-1, "antisymmetric")])
+def test_signs_of_symmetric_tables_are_symmetric(mirror, kind):
+    with pytest.raises(ValueError, match=f"sign must be {kind} where tables are, got"):
+        check_signs("sign", [[0, 1], [0, 0]], (2, 2), np.array([mirror], dtype=np.int8))
+    fitting = [[0, 1], [mirror, 0]]
+    assert check_signs("sign", fitting, (2, 2), np.array([mirror], dtype=np.int8)).tolist() == [fitting]

@@ -20,6 +20,9 @@ from neuralfactors.inference._general_solvers import SOLVERS
 from neuralfactors.inference._local_problem import eliminate, split
 from neuralfactors.inference._validate import check_problem
 
+pytest.importorskip("highspy", reason="the extra exact is not installed")
+pytest.importorskip("pytoulbar2", reason="the extra exact is not installed")
+
 
 @given(
     seed=st.integers(0, 2**32),

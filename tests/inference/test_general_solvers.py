@@ -11,6 +11,9 @@ from neuralfactors.inference._kernel import judge
 from neuralfactors.inference._local_problem import LocalProblem
 from neuralfactors.inference._validate import check_problem
 
+pytest.importorskip("highspy", reason="the extra exact is not installed")
+pytest.importorskip("pytoulbar2", reason="the extra exact is not installed")
+
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("run", SOLVERS.values())

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from problems import SLACK, MapProblem, brute_force, problems, random_tree
 
-from neuralfactors.inference import marginals, solve, solve_batch
+from neuralfactors.inference import marginals, sample, solve, solve_batch, topk
 from neuralfactors.inference._exact import solve_exact
 from neuralfactors.inference._ragged import is_ragged
 from neuralfactors.inference._validate import check_problem
@@ -148,17 +148,70 @@ def test_graphs_of_a_batch_are_solved_each_for_itself(drawn, n_threads):
     )
 
 
-@given(drawn=ragged_problems(max_nodes=4, max_labels=3, edges_of=random_tree))
-def test_sums_are_those_of_the_padded_problem(drawn):
+def assert_same_marginals(found, padded, rows, tables, **tolerance):
+    """What lists give is the part of `padded` that they have; the rest is 0."""
+    assert found.log_partition == pytest.approx(padded.log_partition, abs=1e-6)
+    assert (found.status, found.converged) == (padded.status, padded.converged)
+    for own, twin, row in zip(found.nodes, padded.nodes, rows, strict=True):
+        np.testing.assert_allclose(own, twin[: len(row)], **tolerance)
+        assert own.shape == np.shape(row)
+    for own, twin, table in zip(found.edges, padded.edges, tables, strict=True):
+        np.testing.assert_allclose(own, twin[tuple(map(slice, np.shape(table)))], **tolerance)
+        assert own.shape == np.shape(table)
+
+
+@pytest.mark.parametrize("method", ["exact", "trw", "bethe"])
+@given(drawn=ragged_problems(max_nodes=4, max_labels=3))
+def test_sums_are_those_of_the_padded_problem(method, drawn):
     (rows, tables, edges), padded = drawn
     scale = 1 + padded.magnitude
-    found = marginals([row / scale for row in rows], [t / scale for t in tables], edges)
+    rows, tables = [row / scale for row in rows], [t / scale for t in tables]
+    arrays = padded.unary / scale, padded.interaction / scale, edges
+    found, twin = marginals(rows, tables, edges, method=method), marginals(*arrays, method=method)
+    assert_same_marginals(found, twin, rows, tables, atol=1e-5)
     labellings = list(np.ndindex(*map(len, rows)))
-    weights = np.exp([padded.score(y) / scale for y in labellings])
-    assert found.log_partition == pytest.approx(np.log(weights.sum()), abs=1e-5)
-    for i, row in enumerate(rows):
-        expected = [weights[[y[i] == a for y in labellings]].sum() / weights.sum() for a in range(len(row))]
-        np.testing.assert_allclose(found.nodes[i], np.pad(expected, (0, found.nodes.shape[1] - len(row))), atol=1e-5)
+    log_z = np.log(np.exp([padded.score(y) / scale for y in labellings]).sum())
+    if method == "exact":
+        assert found.log_partition == pytest.approx(log_z, abs=1e-5)
+    if method == "trw":
+        assert found.log_partition >= log_z - 1e-5
+
+
+@given(drawn=ragged_problems(max_nodes=4, max_labels=3), seed=st.integers(0, 99))
+def test_samples_and_best_labellings_are_those_of_the_padded_problem(drawn, seed):
+    arrays, padded = drawn
+    np.testing.assert_array_equal(
+        sample(*arrays, n=5, random_state=seed), sample(*padded.arrays, n=5, random_state=seed)
+    )
+    for max_entries in (1, 1000):
+        found = topk(*arrays, k=4, max_entries=max_entries)
+        scores = [padded.score(y) for y in found.labels if y[0] >= 0]
+        np.testing.assert_allclose(found.score[: len(scores), 0], scores, atol=SLACK * padded.magnitude)
+    best = sorted((padded.score(y) for y in np.ndindex(*map(len, arrays[0]))), reverse=True)[:4]
+    np.testing.assert_allclose(found.score[: len(best), 0], best, atol=SLACK * padded.magnitude)
+
+
+def test_interactions_of_three_nodes_with_labels_of_their_own():
+    rows = [[0.0, 1.0], [0.0, 0.0, 2.0], [0.5]]
+    table = np.arange(6.0).reshape(2, 3, 1)
+    found = marginals(rows, [table], [[0, 1, 2]])
+    p = np.exp(np.add.outer(*rows[:2]) + table[..., 0])
+    np.testing.assert_allclose(found.edges[0][..., 0], p / p.sum())
+    assert found.log_partition == pytest.approx(np.log(p.sum()) + 0.5)
+    rough = topk(rows, [table], [[0, 1, 2]], k=2, max_entries=1)
+    assert (rough.labels[0].tolist(), rough.score[0, 0], rough.status[0]) == ([1, 2, 0], 8.5, "approximate")
+
+
+def test_a_wide_node_does_not_make_sums_over_narrow_ones_dear():
+    """3000 edges of four entries each: padded to the 500 labels of one node, they would be 750 million."""
+    n = 3000
+    rows = [np.zeros(500), *np.zeros((n, 2))]
+    edges = np.stack([np.arange(n), np.arange(1, n + 1)], 1)
+    tables = [np.zeros((500, 2)), *np.zeros((n - 1, 2, 2))]
+    for method in ("exact", "trw", "bethe"):
+        found = marginals(rows, tables, edges, method=method, max_iter=5)
+        assert found.log_partition == pytest.approx(np.log(500) + n * np.log(2))
+    assert sample(rows, tables, edges).shape == (1, n + 1)
 
 
 def test_larger_problems_agree_with_their_padded_twins():
@@ -211,3 +264,18 @@ def test_what_is_refused(change, message):
     solve(**call)
     with pytest.raises(ValueError, match=message):
         solve(**(call | change))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"unary": [[0.0], [np.nan, 1.0]]}, r"an entry of unary\[1\] is NaN"),
+        ({"interaction": [[[0.0, np.inf]]]}, r"an entry of interaction\[0\] is \+inf"),
+        ({"edges": [[0, 2]]}, r"edges\[0\] is \(0, 2\), but the nodes are numbered 0 to 1"),
+    ],
+)
+def test_what_sums_refuse(change, message):
+    call = {"unary": [[0.0], [1.0, 2.0]], "interaction": [[[0.0, 1.0]]], "edges": [[0, 1]]}
+    marginals(**call)
+    with pytest.raises(ValueError, match=message):
+        marginals(**(call | change))

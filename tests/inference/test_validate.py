@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from neuralfactors.inference import BatchResult, Result, _kernels, solve, solve_batch
-from neuralfactors.inference._validate import check_problem
+from neuralfactors.inference._validate import check_problem, share_work
 
 UNARY = np.zeros((3, 2))
 TABLES = np.zeros((2, 2, 2))
@@ -69,6 +69,7 @@ def with_entry(array, place, value):
         ({"init": [0, 1, 2]}, "init[2] is 2, but labels run from 0 to 1"),
         ({"init": [0, -1, 1]}, "init[1] is -1, but labels run from 0 to 1"),
         ({"tol": -1.0}, "tol must be a finite number, at least 0, got -1.0"),
+        ({"tol": 10**400}, f"tol must be a finite number, at least 0, got {10**400}"),
         ({"tol": float("nan")}, "tol must be a finite number, at least 0, got nan"),
         ({"tol": "small"}, "tol must be a finite number, at least 0, got 'small'"),
         ({"random_state": -1}, SEED + "-1"),
@@ -311,3 +312,18 @@ def test_more_threads_than_the_system_has_are_no_error():
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
     assert (process.returncode, process.stdout) == (0, "1000\n"), process.stderr
+
+
+def test_masked_entries_are_refused_and_not_read_as_scores():
+    masked = np.ma.masked_array(np.eye(2), mask=[[True, False], [False, False]])
+    for arguments in ((masked, np.eye(2)), (np.eye(2), masked)):
+        with pytest.raises(ValueError, match="has masked entries: fill them, with -inf where a label is forbidden"):
+            solve(*arguments, [[0, 1]])
+    assert solve(np.ma.masked_array(np.eye(2)), np.eye(2), [[0, 1]]).status == "optimal"
+
+
+def test_small_forests_are_not_worth_a_thread():
+    assert share_work(4, n_nodes=10, n_edges=9, n_entries=1000) == 1
+    assert share_work(4, n_nodes=10, n_edges=9, n_entries=50_000) == 3
+    assert share_work(4, n_nodes=10, n_edges=9, n_entries=10**7) == 4
+    assert share_work(4, n_nodes=10, n_edges=10, n_entries=1000) == 4

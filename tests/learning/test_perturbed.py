@@ -2,6 +2,8 @@
 
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from oracles import graphs_of, labelings, random_potentials, score
 
 from neuralfactors.learning import CRFLoss, Decoder, PerturbedLoss, perturbed_marginals
@@ -57,3 +59,41 @@ def test_numbers_of_samples_and_noise_are_checked():
         PerturbedLoss(0)
     with pytest.raises(ValueError, match="sigma must be a finite number"):
         PerturbedLoss(sigma=-1.0)
+
+
+@given(seed=st.integers(0, 2**16))
+def test_shares_of_labels_and_of_pairs_agree(seed):
+    potentials, _ = random_potentials(seed, sizes=(3, 2))
+    found = perturbed_marginals(potentials, 7, decoder=Decoder("exhaustive"), random_state=seed)
+    torch.testing.assert_close(found.nodes.sum(dim=1), torch.ones(5).double())
+    shares = 7 * found.nodes
+    torch.testing.assert_close(shares, shares.round())
+    for (i, j), table in zip(potentials.edges.tolist(), found.edges, strict=True):
+        torch.testing.assert_close(table.sum(dim=1), found.nodes[i])
+        torch.testing.assert_close(table.sum(dim=0), found.nodes[j])
+
+
+def test_without_noise_every_prediction_is_the_best():
+    potentials, _ = random_potentials(3)
+    best = Decoder("exhaustive")(potentials)
+    found = perturbed_marginals(potentials, 3, sigma=0.0, decoder=Decoder("exhaustive"))
+    assert found.nodes.argmax(dim=1).tolist() == best.labels.tolist()
+    assert set(found.nodes.flatten().tolist()) == {0.0, 1.0}
+    torch.testing.assert_close(found.log_partition, best.score)
+
+
+@given(seed=st.integers(0, 2**16), shift=st.floats(-100, 100))
+def test_a_constant_score_changes_no_loss(seed, shift):
+    potentials, y = random_potentials(seed, sizes=(4,))
+    moved = potentials.with_unary(potentials.unary + shift)
+    losses = [float(PerturbedLoss(5, decoder=Decoder("exhaustive"))(p, y)) for p in (potentials, moved)]
+    assert losses[0] == pytest.approx(losses[1], abs=1e-9)
+
+
+@given(seed=st.integers(0, 2**16))
+def test_a_margin_raises_the_loss(seed):
+    potentials, y = random_potentials(seed, sizes=(4,))
+    plain, wide = (
+        float(PerturbedLoss(9, decoder=Decoder("exhaustive"), margin=margin)(potentials, y)) for margin in (0.0, 1.0)
+    )
+    assert plain <= wide + 1e-9 <= plain + 4 + 2e-9

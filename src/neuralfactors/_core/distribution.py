@@ -10,8 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from neuralfactors.inference import sample, topk
-from neuralfactors.inference._labellings import best_labels
+from neuralfactors.inference._labellings import best_labels, draw_labels, find_best
 from neuralfactors.inference._sum_problem import SumProblem, check_sums
 from neuralfactors.inference._sums import BatchMarginals, SumOptions, sum_graphs
 
@@ -24,16 +23,35 @@ class ScoreTensors(NamedTuple):
     edges: Tensor  # (E, Q)
     node_ptr: Tensor  # (G + 1,)
     edge_ptr: Tensor  # (G + 1,)
+    sizes: Tensor | None = None  # (V,); `interaction` is then flat
 
     @property
     def shared(self) -> bool:
         """Whether one table stands for several edges, or for none."""
-        return len(self.interaction) != len(self.edges)
+        return self.sizes is None and len(self.interaction) != len(self.edges)
 
     def problem(self) -> SumProblem:
         """What inference sums over; half precision becomes single."""
-        edges, *pointers = (t.cpu().contiguous().numpy() for t in self[2:])
-        return check_sums(_to_numpy(self.unary), _to_numpy(self.interaction), edges, *pointers)
+        rest = (None if t is None else t.cpu().contiguous().numpy() for t in self[2:])
+        return check_sums(_to_numpy(self.unary), _to_numpy(self.interaction), *rest)  # type: ignore[arg-type]
+
+    def like_scores(self, found: BatchMarginals) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Marginals of nodes (V, L), 0 for labels that a node does not have, and of interactions."""
+        marginals, tables = np.asarray(found.nodes), np.asarray(found.edges)
+        if self.sizes is None:
+            return marginals, tables
+        has = np.arange(self.unary.shape[1]) < self.sizes.cpu().numpy()[:, None]
+        padded = np.zeros(has.shape, marginals.dtype)
+        padded[has] = marginals
+        return padded, tables
+
+    def sum_tables(self, values: Tensor) -> Tensor:
+        """Sums (E,) of the entries of each of the tables `values`."""
+        if self.sizes is None:
+            return values.flatten(1).sum(dim=1)
+        entries = self.sizes.to(self.edges.device)[self.edges].prod(dim=1)
+        rows = torch.repeat_interleave(torch.arange(len(entries), device=values.device), entries)
+        return values.new_zeros(len(entries)).index_add(0, rows, values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,16 +60,16 @@ class TensorMarginals:
 
     log_partition: Tensor  # (G,)
     nodes: Tensor  # (V, L)
-    edges: Tensor  # (E, L, ..., L)
+    edges: Tensor  # (E, L, ..., L); flat, as the interactions are, where nodes have numbers of labels of their own
     status: NDArray[np.str_]  # (G,) "exact", "upper_bound" or "approximation"
     converged: NDArray[np.bool_]  # (G,)
 
-    def expected(self, unary: Tensor, tables: Tensor) -> tuple[Tensor, Tensor]:
+    def expected(self, scores: ScoreTensors) -> tuple[Tensor, Tensor]:
         """The expected scores of the nodes (V,) and of the interactions (E,)."""
-        pairs = (self.nodes, unary), (self.edges, tables)
+        pairs = (self.nodes, scores.unary.detach()), (self.edges, scores.interaction.detach())
         # What is forbidden has probability 0, and 0 · −inf is no number.
-        nodes, edges = (torch.where(p > 0, p * scores, 0.0).flatten(1).sum(dim=1) for p, scores in pairs)
-        return nodes, edges
+        nodes, edges = (torch.where(p > 0, p * values, 0.0) for p, values in pairs)
+        return nodes.sum(dim=1), scores.sum_tables(edges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +153,7 @@ class Distribution:
             Without gradients.
         """
         found = self.marginals(**options)
-        return found.log_partition - self.sum_by_graph(*found.expected(*(t.detach() for t in self.tensors[:2])))
+        return found.log_partition - self.sum_by_graph(*found.expected(self.tensors))
 
     def sample(self, n: int = 1, generator: torch.Generator | None = None, **options: Any) -> Tensor:
         """Labellings drawn independently from p(y) ∝ exp g(x, y), exactly.
@@ -213,9 +231,8 @@ def marginals(scores: ScoreTensors, **options: Unpack[SumOptions]) -> TensorMarg
     """The marginals of every node and interaction, one by one also where a table is shared."""
     found = sum_graphs(scores.problem(), **options)
     device, dtype = scores.unary.device, _sum_type(scores)
-    value, nodes, edges = (
-        torch.from_numpy(a).to(device, dtype) for a in (found.log_partition, found.nodes, found.edges)
-    )
+    arrays = found.log_partition, *scores.like_scores(found)
+    value, nodes, edges = (torch.from_numpy(a).to(device, dtype) for a in arrays)
     return TensorMarginals(value, nodes, edges, found.status, found.converged)
 
 
@@ -223,13 +240,12 @@ def draw(scores: ScoreTensors, n: int, generator: torch.Generator | None, **opti
     """Labellings (n, V) drawn independently from p."""
     device = None if generator is None else generator.device
     seed = int(torch.randint(2**63 - 1, (), generator=generator, device=device))
-    arrays = _arguments(scores.problem())
-    return torch.from_numpy(sample(**arrays, n=n, random_state=seed, **options)).to(scores.unary.device)
+    return torch.from_numpy(draw_labels(scores.problem(), n, seed, **options)).to(scores.unary.device)
 
 
 def best(scores: ScoreTensors, k: int, **options: Any) -> TensorTopK:
     """The k labellings of highest score."""
-    found = topk(**_arguments(scores.problem()), k=k, **options)
+    found = find_best(scores.problem(), k, **options)
     device = scores.unary.device
     score = torch.from_numpy(found.score).to(device, _sum_type(scores))
     return TensorTopK(torch.from_numpy(found.labels).to(device), score, found.status)
@@ -268,17 +284,14 @@ def _weighted(
     """Marginals of nodes and tables, each graph times its weight."""
     if scores.shared and len(set(weight.tolist())) > 1:  # the sum over graphs is taken in the kernel
         found, weight = sum_graphs(scores.problem(), weight=weight, summed=True, **options), np.ones_like(weight)
+    rows, tables = scores.like_scores(found)
     if scores.shared:
-        factor = weight[:1].sum().astype(found.nodes.dtype)
-        return found.nodes * factor, found.edges * factor
-    nodes, edges = (np.repeat(weight.astype(found.nodes.dtype), np.diff(p)) for p in (found.node_ptr, found.edge_ptr))
-    return found.nodes * nodes[:, None], found.edges * edges.reshape((-1,) + (1,) * (found.edges.ndim - 1))
-
-
-def _arguments(problem: SumProblem) -> dict[str, Any]:
-    tables = problem.tables.reshape(len(problem.tables), *problem.table_shape)
-    pointers = {"node_ptr": problem.node_ptr, "edge_ptr": problem.edge_ptr}
-    return {"unary": problem.unary, "interaction": tables, "edges": problem.edges, **pointers}
+        factor = weight[:1].sum().astype(rows.dtype)
+        return rows * factor, tables * factor
+    nodes, edges = (np.repeat(weight.astype(rows.dtype), np.diff(p)) for p in (found.node_ptr, found.edge_ptr))
+    if scores.sizes is not None:
+        edges = np.repeat(edges, scores.sizes.cpu().numpy()[scores.edges.cpu().numpy()].prod(axis=1))
+    return rows * nodes[:, None], tables * edges.reshape((-1,) + (1,) * (tables.ndim - 1))
 
 
 def _sum_type(scores: ScoreTensors) -> torch.dtype:

@@ -87,6 +87,10 @@ class FactorModel(nn.Module):
 
     def _values(self, part: str, features: Tensor, workspace: Workspace | None) -> Tensor:
         factor = getattr(self, part)
+        if isinstance(factor, Factor) and features.shape[1] != factor.n_features:
+            rows = "nodes" if part == "unary" else "edges"
+            told = f"the {part} factor takes {factor.n_features} features, but the {rows} of the graphs have"
+            raise ValueError(f"{told} {features.shape[1]}")
         if workspace is not None and isinstance(factor, Factor):
             return factor.evaluate(features, workspace, part)
         if isinstance(factor, Factor) and features.layout is torch.sparse_csr and not torch.is_grad_enabled():

@@ -156,6 +156,7 @@ class Factor(nn.Module):
                 "n_labels, order and hidden units must be at least 1 and n_features at least 0, "
                 f"got n_labels={n_labels}, order={order}, hidden={tuple(hidden)}, n_features={n_features}"
             )
+        self.n_features = n_features
         sizes = [n_features, *hidden]
         self.hidden = make_hidden(sizes, activation, bias, dropout, generator)
         self.entries: Tensor | None
@@ -229,7 +230,7 @@ class Factor(nn.Module):
         out = workspace.take(f"{name}.output", len(features), len(self.weight), features)
         layers, scale, weights = stages(self.hidden), 1.0, []
         for layer in layers:
-            weights.append(joined(layer.linear.weight, layer.linear.bias, scale).t())
+            weights.append(layer.weight(scale))
             scale = layer.scale
         last = joined(*self._output(), scale).t().contiguous()
         drawn = draw_masks(layers, len(features), workspace, name, features)
@@ -259,7 +260,7 @@ class Factor(nn.Module):
         """
         if self.entries is not None:
             plus, minus = self.entries[plus], self.entries[minus]
-        below = self._hidden_again(features, masks) if masks else self.hidden(features)
+        below = self._hidden_again(features, masks)
         with torch.no_grad():
             if self.weight.requires_grad:
                 _gradient(self.weight).index_add_(0, plus, below).index_add_(0, minus, below, alpha=-1)
@@ -293,9 +294,8 @@ class Factor(nn.Module):
         return functional.embedding_bag(pairs, self._output()[0], mode="sum", per_sample_weights=signs)
 
     def _hidden_again(self, values: Tensor, masks: Sequence[Tensor]) -> Tensor:
-        for layer, mask in zip(stages(self.hidden), masks, strict=True):
-            values = layer.activation(layer.linear(values))
-            values = values * (mask * layer.scale).to(values.dtype)
+        for k, layer in enumerate(stages(self.hidden)):
+            values = layer.differentiable(values, masks[k] if masks else None)
         return values
 
 

@@ -31,12 +31,13 @@ class Layout:
         flat = values.reshape(-1)
         return flat if self.index is None else flat.index_select(0, self.index.to(values.device))
 
-    def unflatten(self, values: Tensor, fill: int = VOID) -> Tensor:
-        """An array of this shape with the values (V,) of the nodes, and `fill` where there is no node."""
-        if self.index is None:
-            return values.reshape(self.shape)
-        size = torch.Size(self.shape).numel()
-        return values.new_full((size,), fill).scatter(0, self.index.to(values.device), values).view(self.shape)
+    def unflatten(self, values: Tensor) -> Tensor:
+        """An array of this shape with the values (V, ...) of the nodes; where there is no node, −1, or 0 for floats."""
+        rest = values.shape[1:]
+        if self.index is not None:
+            padded = values.new_full((torch.Size(self.shape).numel(), *rest), 0 if values.is_floating_point() else VOID)
+            values = padded.index_copy(0, self.index.to(values.device), values)
+        return values.reshape(*self.shape, *rest)
 
 
 def as_int64(y: Tensor) -> Tensor:
@@ -60,6 +61,11 @@ class LaidOut:
     """Potentials of sequences and pictures: made of arrays, and their labels as such arrays again."""
 
     layout: Layout | None
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes, V."""
+        raise NotImplementedError
 
     @classmethod
     def chain(
@@ -141,26 +147,55 @@ class LaidOut:
         """
         return cls(*grids(unary, horizontal, vertical, diagonal, antidiagonal))  # type: ignore[call-arg]
 
-    def unflatten(self, labels: Tensor) -> Tensor:
-        """Labels in the shape that `chain` or `grid` was given.
+    def unflatten(self, values: Tensor) -> Tensor:
+        """Labels, or anything else of the nodes, in the shape that `chain` or `grid` was given.
 
         Parameters
         ----------
-        labels : Tensor of shape (V,)
-            Of all nodes.
+        values : Tensor of shape (V,) or (V, L)
+            Of all nodes, such as labels or `marginals().nodes`.
 
         Returns
         -------
-        Tensor of shape (B, T), (B, H, W) or (H, W)
-            With -1 in the padding. Potentials that were not made by `chain` or `grid` return `labels` as they are.
+        Tensor of shape (B, T), (B, H, W) or (H, W), or with a last axis L
+            The padding is −1 for labels and 0 for floats. Potentials that were not made by `chain` or `grid` return
+            `values` as they are.
+
+        Examples
+        --------
+        >>> from neuralfactors import Potentials
+        >>> chain = Potentials.chain(torch.zeros(1, 2, 2), torch.eye(2), torch.tensor([[True, False]]))
+        >>> chain.unflatten(chain.marginals().nodes).tolist()
+        [[[0.5, 0.5], [0.0, 0.0]]]
         """
-        return labels if self.layout is None else self.layout.unflatten(labels)
+        return values if self.layout is None else self.layout.unflatten(values)
+
+    def flatten(self, y: Tensor) -> Tensor:
+        """Labels of the nodes, of an array in the shape that `chain` or `grid` was given; the reverse of `unflatten`.
+
+        Parameters
+        ----------
+        y : Tensor of shape (V,), (B, T), (B, H, W) or (H, W)
+            Integers of any type, whatever they are in the padding.
+
+        Returns
+        -------
+        Tensor of shape (V,)
+            int64; −100, by which torch marks what counts for nothing, has become −1.
+        """
+        shapes: list[tuple[int, ...]] = [(self.n_nodes,)]
+        shapes += [] if self.layout is None else [self.layout.shape]
+        if tuple(y.shape) not in shapes or y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
+            expected = " or ".join(map(str, shapes))
+            raise ValueError(f"y must contain integers of shape {expected}, got {y.dtype} of shape {tuple(y.shape)}")
+        return as_int64(y if y.ndim == 1 or self.layout is None else self.layout.flatten(y))
 
 
 def chains(
     emissions: Tensor, transitions: Tensor, mask: Tensor | None, start: Tensor | None, end: Tensor | None
 ) -> Pieces:
     """The pieces of `Potentials.chain`."""
+    _check_tensor("emissions", emissions)
     if emissions.ndim != 3:
         raise ValueError(f"emissions must have shape (B, T, L), got {tuple(emissions.shape)}")
     n_chains, n_steps, n_labels = emissions.shape
@@ -189,6 +224,7 @@ def grids(
     unary: Tensor, horizontal: Tensor, vertical: Tensor | None, diagonal: Tensor | None, antidiagonal: Tensor | None
 ) -> Pieces:
     """The pieces of `Potentials.grid`."""
+    _check_tensor("unary", unary)
     if unary.ndim not in (3, 4):
         raise ValueError(f"unary must have shape (H, W, L) or (B, H, W, L), got {tuple(unary.shape)}")
     if diagonal is None and antidiagonal is not None:
@@ -251,3 +287,8 @@ def _check_mask(mask: Tensor, shape: tuple[int, int]) -> Tensor:
             "mask must be true for the first steps of every sequence, and false for the padding after them"
         )
     return mask
+
+
+def _check_tensor(name: str, value: Any) -> None:
+    if not isinstance(value, Tensor):
+        raise ValueError(f"{name} must be a tensor, got {type(value).__name__}")

@@ -125,6 +125,11 @@ class Potentials(LaidOut, Distribution):
         return cls(rows, torch.cat(flat), edges, node_ptr, edge_ptr, sizes=torch.tensor(sizes))  # type: ignore[arg-type]
 
     @property
+    def n_nodes(self) -> int:
+        """Number of nodes, V."""
+        return len(self.unary)
+
+    @property
     def n_labels(self) -> int:
         """Number of labels, L, of a node or of that which has most."""
         return self.unary.shape[1]
@@ -189,13 +194,17 @@ class Potentials(LaidOut, Distribution):
         Parameters
         ----------
         y : Tensor of shape (V,)
-            Labels, none of them void.
+            Labels, none of them void; or of the shape of `unflatten`, whatever they are in the padding.
 
         Returns
         -------
         Tensor of shape (G,)
             Half precision is added up in float32.
         """
+        y = self.flatten(y)
+        if not torch.compiler.is_compiling() and bool(((y < 0) | (y >= self.n_labels)).any()):
+            wrong = y[(y < 0) | (y >= self.n_labels)][0].item()
+            raise ValueError(f"y must contain labels from 0 to {self.n_labels - 1}, got {wrong}")
         nodes, edges = self.selected(y)
         return self.sum_by_graph(score_tensors.to_summands(nodes), score_tensors.to_summands(edges))
 
@@ -214,9 +223,21 @@ class Potentials(LaidOut, Distribution):
         edges : Tensor of shape (E,)
             Interaction scores.
         """
-        return self.unary.gather(1, y[:, None])[:, 0], self._entries(self._joint_labels(y)[:, None])[:, 0]
+        return self.unary.gather(1, y[:, None])[:, 0], self._entries(self.joint_labels(y)[:, None])[:, 0]
 
-    def _joint_labels(self, y: Tensor) -> Tensor:
+    def joint_labels(self, y: Tensor) -> Tensor:
+        """Which entry of its table every interaction takes.
+
+        Parameters
+        ----------
+        y : Tensor of shape (V,)
+            Labels, none of them void.
+
+        Returns
+        -------
+        Tensor of shape (E,)
+            int64, the label of the last node running fastest; with `sizes`, the entry of all tables in their row.
+        """
         if self._ragged is not None:
             return self._ragged.joint_labels(y)
         return score_tensors.joint_labels(y, self.edges, self.n_labels)
@@ -244,7 +265,7 @@ class Potentials(LaidOut, Distribution):
         Tensor of shape (G,)
             Differentiable; rows at which `z` and `y` agree take no part in the gradient.
         """
-        before, after = self._joint_labels(y), self._joint_labels(z)
+        before, after = self.joint_labels(y), self.joint_labels(z)
         changed = before != after if inside is None else (before != after) & inside[self.edges].all(dim=1)
         nodes = score_tensors.difference(self.unary.gather(1, torch.stack([z, y], dim=1)), z != y)
         edges = score_tensors.difference(self._entries(torch.stack([after, before], dim=1)), changed)
@@ -271,12 +292,23 @@ class Potentials(LaidOut, Distribution):
 
     @property
     def tensors(self) -> ScoreTensors:
-        """The scores, edges and pointers; labels that a node does not have are forbidden."""
+        """The scores, edges and pointers."""
+        rest = self.edges, self.node_ptr, self.edge_ptr, self.sizes
+        return ScoreTensors(self.unary, self.interaction, *rest)
+
+    def padded(self) -> Potentials:
+        """The same without `sizes`: labels that a node does not have are forbidden.
+
+        Returns
+        -------
+        Potentials
+            These themselves if all nodes have as many labels.
+        """
         if self.sizes is None:
-            return ScoreTensors(self.unary, self.interaction, self.edges, self.node_ptr, self.edge_ptr)
+            return self
         absent = absent_labels(self.sizes.to(self.unary.device), self.n_labels)
         unary = self.unary.masked_fill(absent, -torch.inf)
-        return ScoreTensors(unary, self.tables, self.edges, self.node_ptr, self.edge_ptr)
+        return Potentials(unary, self.tables, self.edges, self.node_ptr, self.edge_ptr)
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Self:
         """The same on another device.

@@ -49,7 +49,7 @@ def make_program(problem: LocalProblem) -> Program:
     first = np.cumsum([0, *problem.sizes])
     own = _own_scores(problem)
     offset = sum(float(scores.max()) for scores in own)
-    gains = [scores - scores.max() for scores in own]
+    gains = [_below_best(scores) for scores in own]
     rows, columns = [np.repeat(np.arange(len(own)), problem.sizes)], [np.arange(first[-1])]
     signs, right = [np.ones(first[-1])], [np.ones(len(own))]
     n_rows, n_columns, numbers = len(own), int(first[-1]), []
@@ -83,6 +83,12 @@ def make_program(problem: LocalProblem) -> Program:
         columns=numbers,
         offset=offset,
     )
+
+
+def _below_best(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The scores less the highest of them; as they are where none is allowed."""
+    best = scores.max()
+    return scores - best if np.isfinite(best) else scores
 
 
 def _own_scores(problem: LocalProblem) -> list[NDArray[np.float64]]:

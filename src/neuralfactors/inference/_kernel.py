@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from neuralfactors.inference import _kernels
 from neuralfactors.inference._problem import Problem, split_rows
 from neuralfactors.inference._result import STATUSES, BatchResult, Status
-from neuralfactors.inference._validate import Options
+from neuralfactors.inference._validate import Options, share_work
 
 _STATUSES = np.array(STATUSES)
 
@@ -32,7 +32,7 @@ def solve_in_kernel(
     init : ndarray of shape (V,) or None, default=None
         Labelling to start from.
     n_threads : int, default=1
-        Graphs solved at the same time.
+        Graphs solved at the same time; fewer where they are small forests.
     callback : callable or None, default=None
         As in `solve`, for a problem of one graph.
 
@@ -47,6 +47,9 @@ def solve_in_kernel(
     status, iterations = np.zeros(n_graphs, np.int8), np.zeros(n_graphs, np.int32)
     costs = np.zeros(problem.unary.shape) if options.reduced_costs else None
     flat = None if costs is None else costs.ravel()
+    n_threads = share_work(
+        n_threads, problem.n_nodes, len(problem.edges) + len(problem.factors.ptr) - 1, problem.n_entries
+    )
     _graphs(problem).solve(
         options.method, options.tol, options.seed, options.max_iter, options.time_limit, init, n_threads, callback,
         labels, score, bound, status, iterations, flat,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors.inference import _kernels
 from neuralfactors.inference import _validate as validate
-from neuralfactors.inference._solve import solve_batch
+from neuralfactors.inference._solve import solve_problem
 from neuralfactors.inference._sum_problem import (
     MAX_ENTRIES,
     SumProblem,
@@ -40,8 +40,8 @@ class TopK:
 
 
 def sample(
-    unary: ArrayLike,
-    interaction: ArrayLike,
+    unary: validate.Arrays,
+    interaction: validate.Arrays,
     edges: ArrayLike,
     n: int = 1,
     *,
@@ -87,19 +87,31 @@ def sample(
     (True, (100, 3))
     """
     problem = check_sums(unary, interaction, edges, node_ptr, edge_ptr)
-    labels = np.empty((check_count(n, "n"), len(problem.unary)), np.int64)
+    return draw_labels(problem, n, random_state, max_entries=max_entries, n_threads=n_threads)
+
+
+def draw_labels(
+    problem: SumProblem,
+    n: int,
+    random_state: RandomState,
+    *,
+    max_entries: float = MAX_ENTRIES,
+    n_threads: int | None = None,
+) -> NDArray[np.int64]:
+    """Samples of a checked problem; see `sample`."""
+    labels = np.empty((check_count(n, "n"), problem.n_nodes), np.int64)
     limit, seed, threads = (
         check_max_entries(max_entries),
         seed_of(random_state),
         validate.check_threads(n_threads),
     )
-    getattr(_kernels, f"sample_batch_{problem.type_name}")(*problem.arrays, limit, seed, threads, labels)
+    getattr(_kernels, f"sample_batch_{problem.type_name}")(*problem.arguments, limit, seed, threads, labels)
     return labels
 
 
 def topk(
-    unary: ArrayLike,
-    interaction: ArrayLike,
+    unary: validate.Arrays,
+    interaction: validate.Arrays,
     edges: ArrayLike,
     k: int,
     *,
@@ -139,25 +151,26 @@ def topk(
     ([[1, 0], [1, 1], [0, 0]], [1.5, 1.0, 0.5], 'optimal')
     """
     problem = check_sums(unary, interaction, edges, node_ptr, edge_ptr)
+    return find_best(problem, k, max_entries=max_entries, n_threads=n_threads)
+
+
+def find_best(problem: SumProblem, k: int, *, max_entries: float = MAX_ENTRIES, n_threads: int | None = None) -> TopK:
+    """The best labellings of a checked problem; see `topk`."""
     k, limit, threads = check_count(k, "k"), check_max_entries(max_entries), validate.check_threads(n_threads)
-    labels = np.empty((k, len(problem.unary)), np.int64)
+    labels = np.empty((k, problem.n_nodes), np.int64)
     score, n_frozen = np.empty((k, problem.n_graphs)), np.zeros(problem.n_graphs, np.int64)
     kernel = getattr(_kernels, f"topk_batch_{problem.type_name}")
-    kernel(*problem.arrays, limit, None, threads, labels, score, n_frozen)
+    kernel(*problem.arguments, limit, None, threads, labels, score, n_frozen)
     if n_frozen.any():
-        kernel(*problem.arrays, limit, best_labels(problem, n_threads=threads), threads, labels, score, n_frozen)
+        kernel(*problem.arguments, limit, best_labels(problem, n_threads=threads), threads, labels, score, n_frozen)
     status: NDArray[np.str_] = np.where(n_frozen > 0, "approximate", "optimal")
     return TopK(labels, score, status)
 
 
-def best_labels(problem: SumProblem, **options: Any) -> NDArray[np.int64]:
-    """The labels that `solve_batch` finds with these options; to it interactions of higher order are factors."""
-    tables = problem.tables.reshape(len(problem.tables), *problem.table_shape)
-    if problem.edges.shape[1] == 2:
-        pointers = problem.node_ptr, problem.edge_ptr
-        return solve_batch(problem.unary, tables, problem.edges, *pointers, **options).labels
-    n_labels = problem.unary.shape[1]
-    no_edges = np.zeros((0, n_labels, n_labels)), np.zeros((0, 2), np.int64), problem.node_ptr, 0 * problem.edge_ptr
-    tables = np.broadcast_to(tables, (len(problem.edges), *problem.table_shape))
-    factors = list(zip(problem.edges, tables, strict=True))
-    return solve_batch(problem.unary, *no_edges, factors, **options).labels
+def best_labels(
+    problem: SumProblem, *, init: ArrayLike | None = None, n_threads: int | None = None, **options: Any
+) -> NDArray[np.int64]:
+    """The labels that `solve_batch` finds with these options."""
+    own = problem.to_solve()
+    checked, start = validate.check_options(**options), validate.check_init(init, own)
+    return solve_problem(own, checked, start, n_threads=validate.check_threads(n_threads)).labels

@@ -51,6 +51,14 @@ class Problem:
         return int(self.unary.shape[1]) if self.places is None else int(self.sizes.max(initial=1))
 
     @property
+    def n_entries(self) -> int:
+        """Scores of all rows, tables and factors, a shared table counted for every edge."""
+        entries = self.interaction.size
+        if self.places is None:
+            entries = len(self.edges) * self.n_labels**2
+        return self.unary.size + entries + self.factors.tables.size
+
+    @property
     def sizes(self) -> NDArray[np.int64]:
         """(V,) numbers of labels."""
         return np.full(self.n_nodes, self.n_labels) if self.places is None else np.diff(self.places.rows)
@@ -83,8 +91,7 @@ class Problem:
     def _edge_tables(self) -> Rows:
         if self.places is None:
             return np.broadcast_to(self.interaction, (len(self.edges), *self.interaction.shape[1:]))
-        flat = np.split(self.interaction, self.places.tables[1:-1]) if len(self.edges) else []
-        return [t.reshape(shape) for t, shape in zip(flat, self.sizes[self.edges].tolist(), strict=True)]
+        return split_tables(self.interaction, self.edges, self.places)
 
     def _factors(self) -> Iterator[Factor]:
         return self.factors.unpack(self.sizes.tolist())
@@ -93,3 +100,9 @@ class Problem:
 def split_rows(values: NDArray[Any], places: Places | None) -> Rows:
     """What flat values say of each node: (V, L) as they are, or a list of rows of different lengths."""
     return values if places is None else np.split(values, places.rows[1:-1])
+
+
+def split_tables(values: NDArray[Any], edges: NDArray[np.int64], places: Places) -> list[NDArray[Any]]:
+    """The tables of all edges, which stand one after the other."""
+    flat = np.split(values, places.tables[1:-1]) if len(edges) else []
+    return [t.reshape(shape) for t, shape in zip(flat, np.diff(places.rows)[edges].tolist(), strict=True)]

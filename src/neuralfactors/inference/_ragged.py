@@ -43,19 +43,6 @@ def check_ragged(unary: Any, interaction: Any, edges: NDArray[np.int64]) -> tupl
     return _join(rows), _join(tables), Places.of(sizes, edges)
 
 
-def pad_ragged(unary: Any, interaction: Any, edges: NDArray[np.int64]) -> tuple[Scores, Scores]:
-    """Rows (V, L) and tables (E, L, L) of lists: labels that a node does not have are forbidden, and their pairs 0."""
-    rows, tables, places = check_ragged(unary, interaction, edges)
-    sizes = np.diff(places.rows)
-    has = np.arange(sizes.max()) < sizes[:, None]  # (V, L)
-    padded = np.full(has.shape, -np.inf, rows.dtype)
-    padded[has] = rows
-    pairs = has[edges[:, 0], :, None] & has[edges[:, 1], None, :]
-    spread = np.zeros(pairs.shape, tables.dtype)
-    spread[pairs] = tables
-    return padded, spread
-
-
 def _check_row(i: int, row: Any) -> NDArray[Any]:
     scores = as_scores(row, f"unary[{i}]")
     if scores.ndim != 1 or len(scores) == 0:

@@ -1,32 +1,52 @@
 """Arguments of the calls that sum over labellings, checked once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.inference import _validate as validate
-from neuralfactors.inference._problem import Scores
-from neuralfactors.inference._ragged import as_scores, is_ragged, pad_ragged
+from neuralfactors.inference._factor_graph import Factors
+from neuralfactors.inference._problem import Places, Problem, Scores
+from neuralfactors.inference._ragged import as_scores, check_ragged, is_ragged
 
 MAX_ENTRIES = 2**22  # of one table of an exact sum: a few hundredths of a second, 32 MB
 
 
 @dataclass(frozen=True)
 class SumProblem:
-    """Scores of a batch of graphs whose interactions join Q nodes each, as the kernels take them."""
+    """Scores of a batch of graphs whose interactions join Q nodes each; `places` as in `Problem`."""
 
-    unary: Scores  # (V, L)
-    tables: Scores  # (E, L ** Q), or (1, L ** Q): one table for all interactions
+    unary: Scores  # (V, L), or all rows one after the other
+    tables: Scores  # (E, L ** Q), or (1, L ** Q): one table for all interactions, or all tables one after the other
     edges: NDArray[np.int64]  # (E, Q)
     node_ptr: NDArray[np.int64]  # (G + 1,)
     edge_ptr: NDArray[np.int64]  # (G + 1,)
+    places: Places | None = None
 
     @property
-    def arrays(self) -> tuple[NDArray[Any], ...]:
-        """The fields in their order."""
-        return self.unary, self.tables, self.edges, self.node_ptr, self.edge_ptr
+    def arguments(self) -> tuple[Any, ...]:
+        """What the kernels begin with."""
+        ptr = (None, None) if self.places is None else (self.places.rows, self.places.tables)
+        rows, tables = self.unary.ravel(), self.tables.ravel()
+        return rows, tables, self.edges, self.node_ptr, self.edge_ptr, self.n_labels, *ptr
+
+    @property
+    def n_nodes(self) -> int:
+        """Number of nodes of all graphs."""
+        return int(self.node_ptr[-1])
+
+    @property
+    def n_entries(self) -> int:
+        """Scores of all rows and tables, a shared table counted for every interaction."""
+        entries = self.tables.size if self.places is not None else len(self.edges) * self.tables.shape[1]
+        return self.unary.size + entries
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels of a node, or of the one that has most."""
+        return int(self.unary.shape[1]) if self.places is None else int(np.diff(self.places.rows).max(initial=1))
 
     @property
     def n_graphs(self) -> int:
@@ -36,12 +56,27 @@ class SumProblem:
     @property
     def table_shape(self) -> tuple[int, ...]:
         """(L,) * Q."""
-        return (int(self.unary.shape[1]),) * int(self.edges.shape[1])
+        return (self.n_labels,) * int(self.edges.shape[1])
 
     @property
     def type_name(self) -> str:
         """The suffix of the kernels for this type of scores."""
         return str(self.unary.dtype)
+
+    def to_solve(self) -> Problem:
+        """The same problem to the solvers; to them interactions of more or fewer than two nodes are factors."""
+        pointers, places = (self.node_ptr, self.edge_ptr), self.places
+        n_edges, order = self.edges.shape
+        if order == 2:
+            tables = self.tables if places is not None else self.tables.reshape(-1, *self.table_shape)
+            return Problem(self.unary, tables, self.edges, *pointers, places=places)
+        if places is None:
+            tables = np.broadcast_to(self.tables, (n_edges, self.tables.shape[1]))
+            none = np.zeros((0, self.n_labels, self.n_labels), self.unary.dtype)
+        else:
+            tables, none, places = self.tables, self.tables[:0], replace(places, tables=np.zeros(1, np.int64))
+        factors = Factors(order * np.arange(n_edges + 1), self.edges.ravel(), tables.astype(np.float64).ravel())
+        return Problem(self.unary, none, np.zeros((0, 2), np.int64), self.node_ptr, 0 * self.edge_ptr, factors, places)
 
 
 def check_sums(
@@ -50,36 +85,57 @@ def check_sums(
     edges: ArrayLike,
     node_ptr: ArrayLike | None = None,
     edge_ptr: ArrayLike | None = None,
+    sizes: NDArray[np.int64] | None = None,
 ) -> SumProblem:
     """A `SumProblem` from the caller's arrays, which are not copied if they are C-contiguous and of one float type.
 
-    Lists for nodes with numbers of labels of their own are padded.
+    Nodes may have numbers of labels of their own: in lists, as in `check_problem`, or in arrays as `Potentials` has
+    them with `sizes`.
     """
     e = _edges(edges)
-    if is_ragged(unary):
-        unary, interaction = pad_ragged(unary, interaction, e)
-    u, p = as_scores(unary, "unary"), as_scores(interaction, "interaction")
-    if u.ndim != 2 or u.shape[1] == 0:
-        raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
-    shape = (u.shape[1],) * e.shape[1]
-    if p.size == 0 and len(e) == 0:
-        p = p.reshape(0, *shape)
-    if p.shape not in ((len(e), *shape), (1, *shape)):
-        raise ValueError(f"interaction must have the shape {(len(e), *shape)} or {(1, *shape)}, got {p.shape}")
-    dtype = np.result_type(u, p)
+    places: Places | None = None
+    if sizes is not None:
+        u, p, places = *_without_padding(unary, interaction, sizes), Places.of(sizes, e)
+    elif is_ragged(unary):
+        u, p, places = check_ragged(unary, interaction, e)
+    else:
+        u, p = _check_equal(unary, interaction, e)
+    dtype, n_nodes = np.result_type(u, p), len(u) if places is None else len(places.rows) - 1
     problem = SumProblem(
         unary=np.ascontiguousarray(u, dtype),
-        tables=np.ascontiguousarray(p, dtype).reshape(len(p), -1 if len(p) else int(np.prod(shape))),
+        tables=np.ascontiguousarray(p, dtype),
         edges=e,
-        node_ptr=validate.as_pointers(node_ptr, len(u), "node_ptr", "nodes"),
+        node_ptr=validate.as_pointers(node_ptr, n_nodes, "node_ptr", "nodes"),
         edge_ptr=validate.as_pointers(edge_ptr, len(e), "edge_ptr", "edges"),
+        places=places,
     )
     if len(problem.node_ptr) != len(problem.edge_ptr):
         lengths = f"{len(problem.node_ptr)} and {len(problem.edge_ptr)}"
         raise ValueError(f"node_ptr and edge_ptr must have the same length, got {lengths}")
+    if places is not None:
+        _check_ragged_finite(u, places.rows, "unary")
+        _check_ragged_finite(p, places.tables, "interaction")
+    return problem
+
+
+def _without_padding(unary: Any, tables: Any, sizes: NDArray[np.int64]) -> tuple[Scores, Scores]:
+    """Rows, of a padded array (V, L), one after the other, and the tables as they are."""
+    return unary[np.arange(unary.shape[1]) < sizes[:, None]], tables
+
+
+def _check_equal(unary: Any, interaction: Any, edges: NDArray[np.int64]) -> tuple[Scores, Scores]:
+    """Rows (V, L) and tables (E, L ** Q) or (1, L ** Q), where all nodes have as many labels."""
+    u, p = as_scores(unary, "unary"), as_scores(interaction, "interaction")
+    if u.ndim != 2 or u.shape[1] == 0:
+        raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
+    shape = (u.shape[1],) * edges.shape[1]
+    if p.size == 0 and len(edges) == 0:
+        p = p.reshape(0, *shape)
+    if p.shape not in ((len(edges), *shape), (1, *shape)):
+        raise ValueError(f"interaction must have the shape {(len(edges), *shape)} or {(1, *shape)}, got {p.shape}")
     for values, name in ((u, "unary"), (p, "interaction")):
         _check_finite(values, name)
-    return problem
+    return u, p.reshape(len(p), int(np.prod(shape)))
 
 
 def check_count(value: object, name: str) -> int:
@@ -100,8 +156,19 @@ def _check_finite(values: Scores, name: str) -> None:
     if values.max(initial=-np.inf) < np.inf:  # which NaN is not
         return
     place = tuple(np.argwhere(~(values < np.inf))[0].tolist())
-    where, what = ", ".join(map(str, place)), "NaN" if np.isnan(values[place]) else "+inf"
-    raise ValueError(f"{name}[{where}] is {what}: scores must be finite, or -inf where a label is forbidden")
+    _refuse(f"{name}[{', '.join(map(str, place))}]", values[place])
+
+
+def _check_ragged_finite(values: Scores, ptr: NDArray[np.int64], name: str) -> None:
+    if values.max(initial=-np.inf) < np.inf:
+        return
+    place = int(np.argmin(values < np.inf))
+    _refuse(f"an entry of {name}[{np.searchsorted(ptr, place, side='right') - 1}]", values[place])
+
+
+def _refuse(where: str, value: float) -> None:
+    what = "NaN" if np.isnan(value) else "+inf"
+    raise ValueError(f"{where} is {what}: scores must be finite, or -inf where a label is forbidden")
 
 
 def _edges(edges: ArrayLike) -> NDArray[np.int64]:

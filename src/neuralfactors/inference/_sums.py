@@ -1,7 +1,7 @@
 """Sums over all labellings: the partition function and the marginals of p(y) = exp(g(x, y)) / Z."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, Unpack, cast, get_args
 
 import numpy as np
@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors.inference import _kernels
 from neuralfactors.inference import _validate as validate
+from neuralfactors.inference._problem import Rows, split_rows, split_tables
 from neuralfactors.inference._sum_problem import MAX_ENTRIES, SumProblem, check_max_entries, check_sums
 
 SumStatus = Literal["exact", "upper_bound", "approximation"]
@@ -35,9 +36,9 @@ class Marginals:
     ----------
     log_partition : float
         log Z, the logarithm of the sum of exp(g(x, y)) over all labellings y; see `status`.
-    nodes : ndarray of shape (n_nodes, n_labels)
-        Probability of each label of each node.
-    edges : ndarray of shape (n_edges, n_labels, ..., n_labels)
+    nodes : ndarray of shape (n_nodes, n_labels), or list of vectors
+        Probability of each label of each node; a list where nodes have numbers of labels of their own.
+    edges : ndarray of shape (n_edges, n_labels, ..., n_labels), or list of tables
         Probability of each combination of labels of each interaction.
     status : str
         "exact": exact but for rounding. "upper_bound": by tree-reweighted sums; log Z is at most `log_partition`, and
@@ -55,8 +56,8 @@ class Marginals:
     """
 
     log_partition: float
-    nodes: NDArray[Any]
-    edges: NDArray[Any]
+    nodes: Rows
+    edges: Rows
     status: SumStatus
     converged: bool = True
 
@@ -69,9 +70,9 @@ class BatchMarginals:
     ----------
     log_partition : ndarray of shape (n_graphs,)
         log Z of every graph.
-    nodes : ndarray of shape (n_nodes, n_labels)
+    nodes : ndarray of shape (n_nodes, n_labels), or list of vectors
         Probabilities of labels, for the nodes of the whole batch.
-    edges : ndarray of shape (n_edges, n_labels, ..., n_labels)
+    edges : ndarray of shape (n_edges, n_labels, ..., n_labels), or list of tables
         Probabilities of combinations of labels; one table, (1, ...), where they were to be summed.
     status : ndarray of str of shape (n_graphs,)
         "exact", "upper_bound" or "approximation".
@@ -82,8 +83,8 @@ class BatchMarginals:
     """
 
     log_partition: NDArray[np.float64]
-    nodes: NDArray[Any]
-    edges: NDArray[Any]
+    nodes: Rows
+    edges: Rows
     status: NDArray[np.str_]
     converged: NDArray[np.bool_]
     node_ptr: NDArray[np.int64]
@@ -117,8 +118,8 @@ def marginals(
     ----------
     unary : array of shape (n_nodes, n_labels), or list of vectors
         Scores of the labels of each node, float32, float64 or integers. -inf forbids a label; sums are in float64. A
-        list of vectors of different lengths, as in `solve`, is padded: other labels have the probability 0.
-    interaction : array of shape (n_edges, n_labels, n_labels), or (1, n_labels, n_labels)
+        list of vectors of different lengths is for nodes with numbers of labels of their own, as in `solve`.
+    interaction : array of shape (n_edges, n_labels, n_labels), or (1, n_labels, n_labels); or list of tables
         Scores of the label pairs of each edge, or one table for all; with a label axis more for each further node of
         an edge.
     edges : array of integers of shape (n_edges, 2), or (n_edges, Q)
@@ -163,7 +164,8 @@ def marginals(
     >>> bound.log_partition > m.log_partition, bound.status
     (True, 'upper_bound')
     """
-    return sum_graphs(check_sums(unary, interaction, edges), **options)[0]
+    problem = check_sums(unary, interaction, edges)
+    return _split(sum_graphs(problem, **options), problem)[0]
 
 
 def marginals_batch(
@@ -198,7 +200,8 @@ def marginals_batch(
     >>> np.exp(ms.log_partition).round(6).tolist()
     [8.0, 2.0]
     """
-    return sum_graphs(check_sums(unary, interaction, edges, node_ptr, edge_ptr), **options)
+    problem = check_sums(unary, interaction, edges, node_ptr, edge_ptr)
+    return _split(sum_graphs(problem, **options), problem)
 
 
 def sum_graphs(
@@ -239,7 +242,7 @@ def sum_graphs(
     Returns
     -------
     BatchMarginals
-        Of all graphs.
+        Of all graphs; where nodes have numbers of labels of their own, rows and tables stand one after the other, flat.
     """
     if method not in SUM_METHODS:
         raise ValueError(f"method must be one of {', '.join(SUM_METHODS)}, got {method!r}")
@@ -249,20 +252,20 @@ def sum_graphs(
         check_max_entries(max_entries),
         _MAX_ITER if max_iter is None else validate.as_count(max_iter, "max_iter"),
         validate.check_tol(tol),
-        validate.check_threads(n_threads),
+        validate.share_work(validate.check_threads(n_threads), problem.n_nodes, len(problem.edges), problem.n_entries),
     )
     n_graphs, dtype = problem.n_graphs, problem.unary.dtype
     value = np.zeros(n_graphs)
     status, converged = np.zeros(n_graphs, np.int8), np.zeros(n_graphs, np.int8)
-    nodes = np.empty(problem.unary.shape, dtype) if with_marginals else None
-    rows = 1 if summed else len(problem.edges)
-    tables = np.zeros((rows, problem.tables.shape[1]), dtype) if with_marginals else None
+    shapes = _shapes(problem, summed) if with_marginals else [(0, *s[1:]) for s in _shapes(problem, summed)]
+    nodes, tables = np.empty(shapes[0], dtype), np.zeros(shapes[1], dtype)
+    flat = (nodes.ravel(), tables.ravel()) if with_marginals else (None, None)
     kernel = getattr(_kernels, f"sum_batch_{problem.type_name}")
-    kernel(*problem.arrays, method, *limits, weight, value, status, converged, nodes, tables)
+    kernel(*problem.arguments, method, *limits, weight, value, status, converged, *flat)
     return BatchMarginals(
         log_partition=value,
-        nodes=np.zeros((0, problem.unary.shape[1]), dtype) if nodes is None else nodes,
-        edges=np.zeros((0, *problem.table_shape), dtype) if tables is None else _as_tables(tables, problem),
+        nodes=nodes,
+        edges=tables,
         status=np.array(SUM_STATUSES)[status],
         converged=converged.astype(np.bool_),
         node_ptr=problem.node_ptr,
@@ -270,8 +273,19 @@ def sum_graphs(
     )
 
 
-def _as_tables(flat: NDArray[Any], problem: SumProblem) -> NDArray[Any]:
-    return flat.reshape(len(flat), *problem.table_shape)
+def _shapes(problem: SumProblem, summed: bool) -> list[tuple[int, ...]]:
+    """The shapes of the marginals of nodes and interactions."""
+    if problem.places is not None:
+        return [problem.unary.shape, problem.tables.shape]
+    return [problem.unary.shape, (1 if summed else len(problem.edges), *problem.table_shape)]
+
+
+def _split(found: BatchMarginals, problem: SumProblem) -> BatchMarginals:
+    """The same with a list of rows and one of tables where nodes have numbers of labels of their own."""
+    if problem.places is None:
+        return found
+    edges = split_tables(cast(NDArray[Any], found.edges), problem.edges, problem.places)
+    return replace(found, nodes=split_rows(cast(NDArray[Any], found.nodes), problem.places), edges=edges)
 
 
 def _for_higher_order(method: str) -> str:

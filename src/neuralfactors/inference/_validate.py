@@ -2,6 +2,7 @@
 
 import math
 import os
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,6 +18,7 @@ from neuralfactors.inference._ragged import as_scores, check_ragged, is_ragged
 METHODS = ("auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exact", "exhaustive")
 WITH_REDUCED_COSTS = ("auto", "trws", "tree")
 Arrays = ArrayLike | Sequence[ArrayLike]
+LEAST_SHARE = 20_000  # entries of forests that are worth a thread: fewer are done before it has begun
 RUN_TO_THE_END = ("tree", "maxflow", "exhaustive")  # methods whose work is not done in steps
 
 
@@ -61,6 +63,9 @@ def check_problem(
     ValueError
         With one sentence: the argument, what was expected, what came.
     """
+    for name, scores in (("unary", unary), ("interaction", interaction)):
+        if isinstance(scores, np.ma.MaskedArray) and np.ma.is_masked(scores):
+            raise ValueError(f"{name} has masked entries: fill them, with -inf where a label is forbidden")
     e = _edges(edges)
     places: Places | None = None
     if is_ragged(unary):
@@ -148,7 +153,7 @@ def check_init(init: ArrayLike | None, problem: Problem) -> NDArray[np.int64] | 
 
 def check_tol(tol: float) -> float:
     """A tolerance: a finite number, at least 0."""
-    if not isinstance(tol, (int, float, np.floating, np.integer)) or not math.isfinite(tol) or tol < 0:
+    if not isinstance(tol, (int, float, np.floating, np.integer)) or not 0 <= tol <= sys.float_info.max:
         raise ValueError(f"tol must be a finite number, at least 0, got {tol!r}")
     return float(tol)
 
@@ -169,6 +174,11 @@ def check_threads(n_threads: int | None) -> int:
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return max(1, cores // int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     return as_count(n_threads, "n_threads")
+
+
+def share_work(n_threads: int, n_nodes: int, n_edges: int, n_entries: int) -> int:
+    """As many of the threads as the problem is worth, which is known of forests; results do not depend on it."""
+    return n_threads if n_edges >= n_nodes else min(n_threads, 1 + n_entries // LEAST_SHARE)
 
 
 def _distinct(tables: ArrayLike) -> ArrayLike:

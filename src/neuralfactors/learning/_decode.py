@@ -193,7 +193,7 @@ def is_traced() -> bool:
 
 def tensors_of(potentials: Potentials) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
     """The potentials as an operator of torch takes them: without gradient, in the order of `Potentials`."""
-    p = potentials.tensors
+    p = potentials.padded()
     return p.unary.detach(), p.interaction.detach(), p.edges, p.node_ptr, p.edge_ptr
 
 

@@ -14,7 +14,6 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
-from neuralfactors._core.layouts import as_int64
 from neuralfactors._core.potentials import Potentials
 from neuralfactors.learning._decode import Decoded, Decoder
 from neuralfactors.learning._loss_augmented import check_range, find_rival
@@ -263,14 +262,7 @@ def as_labels(y: Tensor, potentials: Potentials) -> Tensor:
     """Labels of the nodes as int64 (V,), −1 where there is none; refused unless they fit the potentials."""
     if not isinstance(y, Tensor):
         raise ValueError(f"y must be a tensor, got {type(y).__name__}")
-    shapes: list[tuple[int, ...]] = [(len(potentials.unary),)]
-    shapes += [] if potentials.layout is None else [potentials.layout.shape]
-    if tuple(y.shape) not in shapes or y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:
-        expected = " or ".join(map(str, shapes))
-        raise ValueError(f"y must contain integers of shape {expected}, got {y.dtype} of shape {tuple(y.shape)}")
-    if y.ndim > 1 and potentials.layout is not None:
-        y = potentials.layout.flatten(y)
-    y = as_int64(y)
+    y = potentials.flatten(y)
     if not torch.compiler.is_compiling():  # else the search looks
         check_range(y, potentials.n_labels)
         if potentials.sizes is not None and bool((y >= potentials.sizes.to(y.device)).any()):

@@ -13,7 +13,6 @@ from torch import Tensor
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.distribution import TensorMarginals
 from neuralfactors._core.potentials import Potentials
-from neuralfactors._core.score_tensors import joint_labels
 from neuralfactors.learning._decode import Decoder, clamp_labelled
 from neuralfactors.learning._likelihood import LikelihoodLoss
 from neuralfactors.learning._losses import check_count, check_part
@@ -126,19 +125,26 @@ def perturbed_marginals(
     check_count("n_samples", n_samples)
     _check_sigma(sigma)
     decoder = check_part("decoder", Decoder() if decoder is None else decoder, Decoder)
-    nodes, edges = torch.zeros_like(potentials.unary), torch.zeros_like(potentials.tables.flatten(1))
+    own = (
+        potentials.sizes is not None
+    )  # numbers of labels, so that tables stand one after the other, as joint labels do
+    nodes, edges = (
+        torch.zeros_like(potentials.unary),
+        torch.zeros_like(potentials.interaction if own else potentials.tables),
+    )
+    first = (
+        0 if own else potentials.n_labels ** potentials.edges.shape[1] * torch.arange(len(edges), device=edges.device)
+    )
     value = torch.zeros(potentials.n_graphs, device=nodes.device, dtype=torch.float64)
     with torch.no_grad():
         for noise in _noise(potentials, n_samples, sigma, (seed_of(random_state),)):
             perturbed = _add(potentials, noise)
             z = decoder(perturbed).labels
             nodes.scatter_add_(1, z[:, None], torch.ones_like(nodes[:, :1]))
-            joint = joint_labels(z, potentials.edges, potentials.n_labels)
-            edges.scatter_add_(1, joint[:, None], torch.ones_like(edges[:, :1]))
+            edges.view(-1).index_add_(0, first + potentials.joint_labels(z), edges.new_ones(len(potentials.edges)))
             value += perturbed.score(z)
     approximate = np.full(potentials.n_graphs, "approximation"), np.ones(potentials.n_graphs, np.bool_)
-    edges = (edges / n_samples).view_as(potentials.tables)
-    return TensorMarginals((value / n_samples).to(nodes.dtype), nodes / n_samples, edges, *approximate)
+    return TensorMarginals((value / n_samples).to(nodes.dtype), nodes / n_samples, edges / n_samples, *approximate)
 
 
 def _noise(potentials: Potentials, n: int, sigma: float, seed: tuple[int, ...]) -> Iterator[Tensor]:
