@@ -115,3 +115,32 @@ def test_the_package_is_named_where_it_is_missing(tmp_path, monkeypatch):
 def test_an_absent_file(tmp_path):
     with pytest.raises(ValueError, match=r"a\.tif does not exist"):
         read_image(tmp_path / "a.tif")
+
+
+def write_mixed(path):
+    with tifffile.TiffWriter(path) as file:
+        file.write(numbers(8, 9, dtype=np.uint8), **GREY)
+        file.write(numbers(5, 4), **GREY)
+
+
+def write_complex(path):
+    tifffile.imwrite(path, numbers(8, 9, dtype=np.uint8).astype(np.complex64), **GREY)
+
+
+def cut_short(path):
+    tifffile.imwrite(path, numbers(4, 80, 90, dtype=np.uint16), **GREY, metadata=None)
+    path.write_bytes(path.read_bytes()[:-9000])
+
+
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (write_mixed, "it contains 2 pictures of different kinds"),
+        (write_complex, "its values are complex64, not numbers of a picture"),
+        (cut_short, "its pages lie beyond its end"),
+    ],
+)
+def test_what_is_no_picture_is_refused(tmp_path, write, message):
+    write(tmp_path / "a.tif")
+    with pytest.raises(ValueError, match=rf"a\.tif could not be read as an image: {message}"):
+        read_image(tmp_path / "a.tif", pages="channels")

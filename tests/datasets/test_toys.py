@@ -49,3 +49,48 @@ def test_crosses_have_their_five_pixels_around_a_centre():
 def test_too_many_patterns_are_refused():
     with pytest.raises(ValueError, match="no room for 9 patterns"):
         toys.make_crosses(1, size=4, n_crosses=9)
+
+
+def test_blocks_are_stripes_of_equal_width():
+    _, Y = toys.make_blocks(2, n_labels=4)
+    assert (np.arange(12) // 3 == Y).all()
+
+
+@pytest.mark.parametrize("field", [1, 2, 3, 4])
+def test_neighbouring_fields_of_a_checkerboard_differ(field):
+    _, Y = toys.make_checkerboard(1, field=field)
+    fields = Y[0, ::field, ::field]
+    assert (fields[1:] != fields[:-1]).all()
+    assert (fields[:, 1:] != fields[:, :-1]).all()
+    np.testing.assert_array_equal(fields.repeat(field, 0).repeat(field, 1), Y[0])
+
+
+def test_rows_of_stripes_lie_between_rows_that_alternate():
+    _, Y = toys.make_striped_checkerboard(1)
+    striped = (Y[0] == 2).all(axis=1)
+    assert (striped[1:] != striped[:-1]).all()
+    rest = Y[0][~striped]
+    assert (rest[:, 1:] == 1 - rest[:, :-1]).all()
+
+
+def test_a_box_is_a_quarter_of_its_picture():
+    X, Y = toys.make_boxes(40, noise=3)
+    quarters = Y.reshape(-1, 2, 2, 2, 2).sum(axis=(2, 4))
+    assert (np.sort(quarters.reshape(-1, 4), axis=1) == [0, 0, 0, 4]).all()
+    assert len(np.unique(quarters.reshape(-1, 4).argmax(axis=1))) == 4  # each of them occurs
+    assert ((X.argmax(axis=-1) != Y).sum(axis=(1, 2)) == 3).all()
+
+
+@pytest.mark.parametrize("make", [toys.make_crosses, toys.make_bars, toys.make_squares])
+def test_patterns_do_not_touch_what_they_cover(make):
+    _, Y = make(8)
+    assert ((Y > 0).sum(axis=(1, 2)) == (Y[:1] > 0).sum()).all() or make is toys.make_bars
+    assert (Y >= 0).all()
+    assert Y.max() <= 2
+
+
+@pytest.mark.parametrize("make", MAKERS)
+def test_a_generator_moves_on(make):
+    generator = np.random.default_rng(5)
+    first, second = make(3, random_state=generator)[0], make(3, random_state=generator)[0]
+    assert not np.array_equal(first, second)

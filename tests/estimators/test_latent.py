@@ -139,6 +139,14 @@ def test_a_warm_start_begins_with_the_states_found(chains):
         latent.set_params(n_states=1).fit(*chains)
 
 
+def test_the_default_learner_goes_by_how_it_learns(middle):
+    for learner, kind in {"alternate": FrankWolfeSVM, "subgradient": StructuralSVM}.items():
+        latent = LatentSVM([2, 1], learner=learner, max_iter=40)
+        assert latent.fit(*middle).score(*middle) == 1.0
+        assert type(latent.base_) is kind
+        assert type(latent.set_params(base__C=5.0).base) is kind
+
+
 def test_subgradient_learning_needs_a_base_that_takes_steps(chains):
     with pytest.raises(ValueError, match="needs a base with partial_fit, such as StructuralSVM, got FrankWolfeSVM"):
         LatentSVM(learner="subgradient", base=FrankWolfeSVM()).fit(*chains)

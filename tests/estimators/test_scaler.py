@@ -103,3 +103,10 @@ def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="X has 1 edge features, but GraphScaler was fitted with 2"):
         scaler.transform([Graph(np.zeros((2, 3)), [[0, 1]], [[1.0]])])
     assert scaler.transform([]) == []
+
+
+def test_means_of_sparse_features_are_refused():
+    graph = Graph(csr_array(np.eye(3)), [[0, 1]])
+    with pytest.raises(ValueError, match=r"sparse, which means would fill: use GraphScaler\(with_mean=False\)"):
+        GraphScaler().fit([graph])
+    assert issparse(GraphScaler(with_mean=False).fit([graph]).transform([graph])[0].node_features)

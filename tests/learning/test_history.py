@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from neuralfactors.estimators import TensorBoard
+from neuralfactors.learning import _history
 from neuralfactors.learning._hinge_subgradient import Totals
 from neuralfactors.learning._history import ProgressBar, close, make_record, tell
 
@@ -90,3 +91,9 @@ def test_tensorboard_keeps_every_number(tmp_path):
     log = event_accumulator.EventAccumulator(str(tmp_path)).Reload()
     assert sorted(log.Tags()["scalars"]) == ["objective", "seconds/forward"]
     assert [(event.step, event.value) for event in log.Scalars("objective")] == [(1, 2.0), (2, 1.0)]
+
+
+def test_a_missing_tensorboard_is_told(monkeypatch, tmp_path):
+    monkeypatch.setattr(_history, "find_spec", lambda _: None)
+    with pytest.raises(ImportError, match="tensorboard must be installed to write its logs: pip install tensorboard"):
+        TensorBoard(tmp_path)

@@ -5,12 +5,14 @@ import math
 import numpy as np
 import pytest
 import torch
+from hypothesis import given
+from hypothesis import strategies as st
 from learners import make
 
 from neuralfactors import Graph
 from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
-from neuralfactors.learning._optimizers import DUST, Average, drop_dust, learning_rate_factor
+from neuralfactors.learning._optimizers import DUST, Average, drop_dust, learning_rate_factor, refuse_divergence
 
 
 def test_learning_rate_curves():
@@ -88,3 +90,20 @@ def test_adamw_adds_no_decay_to_that_of_the_objective():
 def test_training_that_diverges_says_so(model):
     with pytest.raises(ValueError, match=r"training diverges: .* lower learning_rate"):
         model.fit(*make_chains(5))
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1e16])
+def test_training_that_diverges_is_refused(value):
+    fine = torch.full((3, 2), -1e14)
+    refuse_divergence([fine, torch.zeros(0)])
+    refuse_divergence([])
+    with pytest.raises(ValueError, match="training diverges: parameters grow without bound; lower learning_rate"):
+        refuse_divergence([fine, torch.tensor([0.0, value])])
+
+
+@given(values=st.lists(st.floats(width=32, allow_nan=False), max_size=20))
+def test_only_dust_is_dropped(values):
+    before = torch.tensor(values)
+    left = before.clone()
+    drop_dust([left])
+    assert torch.equal(left, torch.where(before.abs() <= DUST, 0.0, before))

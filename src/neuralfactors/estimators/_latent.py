@@ -19,6 +19,7 @@ from neuralfactors._core.graph import Graph
 from neuralfactors._core.potentials import Potentials
 from neuralfactors.estimators._base import StructuredEstimator
 from neuralfactors.estimators._labels import LabelledPredictor, Predictions
+from neuralfactors.estimators._linear_svms import FrankWolfeSVM
 from neuralfactors.estimators._parts import Parts, or_default
 from neuralfactors.estimators._prediction import Predictor
 from neuralfactors.estimators._saving import Saved, Stored, from_document, to_document, to_json
@@ -44,7 +45,8 @@ class LatentSVM(Saved, LabelledPredictor):
     n_states : int or sequence of int, default=2
         States of every label, or one number for each label. 1: no hidden states; nodes labelled −1 remain hidden.
     base : StructuralSVM, FrankWolfeSVM, CuttingPlaneSVM or None, default=None
-        What learns, with all its options, such as `base__C`. None: `StructuralSVM((), ())`.
+        What learns, with all its options, such as `base__C`. None: `FrankWolfeSVM()`, or `StructuralSVM((), ())` where
+        `learner` is "subgradient".
     learner : "alternate" or "subgradient", default="alternate"
         "alternate" fits `base` anew between two completions; "subgradient" does one epoch of it.
     max_iter : int or None, default=None
@@ -81,7 +83,12 @@ class LatentSVM(Saved, LabelledPredictor):
     random_state: RandomState = 0
     warm_start: bool = False
 
-    _parts: ClassVar[Parts] = {"base": or_default(lambda: StructuralSVM((), ()))}
+    _parts: ClassVar[Parts] = {"base": or_default(FrankWolfeSVM)}
+
+    def _make_part(self, name: str, given: Any) -> Any:
+        if given is None and self.learner == "subgradient":
+            return StructuralSVM((), ())
+        return super()._make_part(name, given)
 
     def fit(self, X: Sequence[Graph], Y: Sequence[ArrayLike], sample_weight: ArrayLike | None = None) -> Self:
         """Learn from graphs and label vectors.

@@ -32,7 +32,10 @@ class Composed(BaseEstimator):
         object
             For instance a `Subgradient`.
         """
-        return self._parts[name](getattr(self, name))
+        return self._make_part(name, getattr(self, name))
+
+    def _make_part(self, name: str, given: Any) -> Any:
+        return self._parts[name](given)
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Parameters by name.
@@ -68,7 +71,7 @@ class Composed(BaseEstimator):
             The same estimator.
         """
         for name in {key.partition("__")[0] for key in parameters if "__" in key} & self._parts.keys():
-            part = self._parts[name](parameters.get(name, getattr(self, name)))
+            part = self._make_part(name, parameters.get(name, getattr(self, name)))
             if not isinstance(part, BaseEstimator):
                 raise ValueError(f"{name} is a {type(part).__name__}, which has no parameters to set")
             parameters[name] = part

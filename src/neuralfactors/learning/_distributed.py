@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import atexit
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
+from torch.distributed.rendezvous import rendezvous
 
 PATIENCE = timedelta(days=2)  # while the first rank describes images; a rank that has died is noticed at once
+FAREWELL = timedelta(seconds=10)  # for the others to finish the last message; far more than it takes
 
 
 @dataclass(frozen=True)
@@ -33,8 +36,7 @@ class Ranks:
         if not dist.is_initialized():
             if not dist.is_torchelastic_launched():
                 return cls()
-            dist.init_process_group("nccl" if torch.cuda.is_available() else "gloo", timeout=PATIENCE)
-            atexit.register(_close)
+            _join()
         return cls(dist.get_rank(), dist.get_world_size())
 
     @property
@@ -85,6 +87,23 @@ def _message_device() -> str:
     return "cuda" if dist.get_backend() == "nccl" else "cpu"
 
 
-def _close() -> None:
-    if dist.is_initialized():
-        dist.destroy_process_group()
+def _join() -> None:
+    """Set up the group that `torchrun` announces, and leave it when this process ends."""
+    store, rank, size = next(rendezvous("env://", timeout=PATIENCE))
+    backend = "nccl" if torch.cuda.is_available() else "gloo"
+    dist.init_process_group(backend, timeout=PATIENCE, store=store, rank=rank, world_size=size)
+    atexit.register(_leave, store, rank, size)
+
+
+def _leave(store: Any, rank: int, size: int) -> None:
+    """Close the connections to the other ranks once none of them is still reading the last message.
+
+    A rank that ended earlier would reset connections from which others have yet to read. They tell each other by the
+    store of `torchrun`, and no longer than a moment: a rank that has failed does not answer.
+    """
+    if not dist.is_initialized():
+        return
+    with suppress(dist.DistError):
+        store.set(f"left/{rank}", "")
+        store.wait([f"left/{other}" for other in range(size)], FAREWELL)
+    dist.destroy_process_group()

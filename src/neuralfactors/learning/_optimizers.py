@@ -71,13 +71,14 @@ def drop_dust(parameters: Sequence[Tensor]) -> None:
     become denormal numbers, the processor takes several times as long for all products.
     """
     for parameter in parameters:
-        parameter.masked_fill_(parameter.abs() < DUST, 0.0)
+        torch.hardshrink(parameter, DUST, out=parameter)
 
 
 @torch.no_grad()
 def refuse_divergence(parameters: Sequence[Tensor]) -> None:
     """Refuse to continue with NaN or unbounded parameters, while the cause is still known."""
-    if not all(bool((parameter.abs() < HUGE).all()) for parameter in parameters):
+    largest = [parameter.abs().max() for parameter in parameters if parameter.numel()]
+    if largest and not bool((torch.stack(largest) < HUGE).all()):
         raise ValueError("training diverges: parameters grow without bound; lower learning_rate, or scale the features")
 
 

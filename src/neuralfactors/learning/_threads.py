@@ -7,7 +7,7 @@ small graphs that takes ten times as long as the work itself, and far more where
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 
 import torch
 
@@ -35,12 +35,19 @@ class Workload:
         """Use one thread of torch inside, unless `batch`, or the last one, has enough to compute for all of them."""
         if batch is not None:
             self.products = batch.n_nodes * self.per_node + batch.n_edges * self.per_edge
-        before = torch.get_num_threads()
-        if self.products >= ENOUGH or before == 1:
+        with nullcontext() if self.products >= ENOUGH else one_thread():
             yield
-            return
-        torch.set_num_threads(1)
-        try:
-            yield
-        finally:
-            torch.set_num_threads(before)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Use one thread of torch inside."""
+    before = torch.get_num_threads()
+    if before == 1:
+        yield
+        return
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
