@@ -5,9 +5,9 @@ import torch
 from scipy.ndimage import gaussian_filter
 from torch import nn
 
-from neuralfactors.vision import FeatureSettings
+from neuralfactors.vision import FeatureSettings, WordSettings
 
-FEW_WORDS = FeatureSettings(n_regions=20, node_words=(8, 6), edge_words=(4, 3))
+FEW_WORDS = FeatureSettings(n_regions=20, words=WordSettings(node_words=(8, 6), edge_words=(4, 3)))
 
 
 def smooth_picture(shape=(60, 80), seed=0, sigma=2.0):

@@ -5,6 +5,7 @@ import dataclasses
 import doctest
 import importlib
 import importlib.util
+import json
 import operator
 import pkgutil
 import re
@@ -80,6 +81,13 @@ def test_links_lead_somewhere(page):
     targets = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", TEXTS[page])
     targets = [target for target in targets if "gallery/" not in target]  # made by the build, which checks them
     assert [target for target in targets if not (ROOT / page).parent.joinpath(target).exists()] == []
+
+
+def test_the_page_about_ranks_has_the_recorded_figures():
+    assert (
+        load_script("ranks").make_page(json.loads((DOCS / "ranks.json").read_text()))
+        == TEXTS["docs/howto/communication.md"]
+    )
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "gallery/" in TEXTS[page]])

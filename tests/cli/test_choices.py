@@ -7,6 +7,7 @@ import pytest
 
 from neuralfactors._cli.choices import Choices
 from neuralfactors._runs import RunConfig, Splits
+from neuralfactors._runs.documents import FORMAT
 
 NOTHING = dict.fromkeys(
     ("preset", "settings", "regions", "epochs", "limit", "mirror", "split", "validate", "void", "drop")
@@ -33,7 +34,7 @@ def test_everything_chosen():
     assert config.parameters == {"SGD": {"max_iter": 3}, "unary": {"max_iter": 3}}
     assert config.limits == {"*": 9, "SGD": 4}
     assert (config.splits.train, config.splits.val, config.splits.test) == ("train+val", "dev", "test")
-    assert (config.mirror, config.void, config.drop) == (True, ("sky",), ("cow", "sheep"))
+    assert (config.mirror, config.images.void, config.images.drop) == (True, ("sky",), ("cow", "sheep"))
     assert (config.seed, config.splits.holdout) == (7, 0)
     assert config.balance is None  # the features decide
 
@@ -42,7 +43,7 @@ def test_options_replace_files_and_later_files_replace_earlier_ones(tmp_path):
     files = []
     for n, rows in enumerate([{"*": {"C": 1.0, "max_iter": 9}, "SGD": {"C": 2.0}}, {"SGD": {"C": 3.0}}]):
         files.append(tmp_path / f"{n}.json")
-        files[-1].write_text(json.dumps({"format": 3, "variants": rows}))
+        files[-1].write_text(json.dumps({"format": FORMAT, "variants": rows}))
     config = config_of(settings=files, epochs=4)
     assert config.parameters_of("SGD") == {"C": 3.0, "max_iter": 4}
     assert config.parameters_of("unary") == {"C": 1.0, "max_iter": 4}

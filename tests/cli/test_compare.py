@@ -125,7 +125,7 @@ def test_report_of_a_half_finished_comparison(call, compare, tmp_path):
 def test_settings_files_change_rows(compare, tmp_path):
     settings = tmp_path / "settings.json"
     rows = {"*": {"max_iter": 1}, "int†+lin": {"C": 7.0, "balance": 0.5}, "CP": {"C": 3.0}}
-    settings.write_text(json.dumps({"format": 3, "variants": rows}))
+    settings.write_text(json.dumps({"format": 4, "variants": rows}))
     result = compare(tmp_path / "run", "--variants", "int†+lin", "--settings", settings, "--json")
     assert result.code == 0, result.err
     state = json.loads((tmp_path / "run/seed-0/rows/int+lin-dagger/row.json").read_text())
@@ -178,15 +178,15 @@ def test_compare_refuses_images_that_leave_nothing_to_evaluate(call, copied_scen
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ('{"format": 3, "variants"', "is truncated or altered: it is not JSON"),
+        ('{"format": 4, "variants"', "is truncated or altered: it is not JSON"),
         ("[1]", "was not written by neuralfactors"),
-        ('{"format": 99, "variants": {}}', "has format 99, newer than 3"),
-        ('{"format": 3, "variants": {"SGD": 3}}', "does not describe settings: variants must be of type dict, got int"),
-        ('{"format": 3, "variants": {"magic": {}}}', "must be one of"),
-        ('{"format": 3, "variants": {"CP": {"speed": 1}}}', "'CP' has no parameter 'speed'; it has C"),
-        ('{"format": 3, "variants": {"SGD": {"balance": 2}}}', "balance of 'SGD' must be between 0 and 1, got 2"),
+        ('{"format": 99, "variants": {}}', "has format 99, newer than 4"),
+        ('{"format": 4, "variants": {"SGD": 3}}', "does not describe settings: variants must be of type dict, got int"),
+        ('{"format": 4, "variants": {"magic": {}}}', "must be one of"),
+        ('{"format": 4, "variants": {"CP": {"speed": 1}}}', "'CP' has no parameter 'speed'; it has C"),
+        ('{"format": 4, "variants": {"SGD": {"balance": 2}}}', "balance of 'SGD' must be between 0 and 1, got 2"),
         (
-            '{"format": 3, "variants": {"int+nrl": {"unary__hidden": 256}}}',
+            '{"format": 4, "variants": {"int+nrl": {"unary__hidden": 256}}}',
             "unary__hidden of 'int+nrl' must be a list",
         ),
     ],

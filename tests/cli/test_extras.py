@@ -1,6 +1,11 @@
 """Commands with what the extras bring: CNN features, and a Dask cluster."""
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 
 import numpy as np
 import pytest
@@ -50,3 +55,32 @@ def test_a_dask_cluster_of_two_workers_gives_the_same_model(call, scenes, tmp_pa
     assert all(done.values())
     models = [path for name in means for path in (tmp_path / name / "rows/int+nrl").glob("*.safetensors")]
     assert same_bytes(*models)
+
+
+COMMANDS = {
+    "prepare": ((), "cache/*/*.bin"),
+    "compare": (("--variants", "unary", "--seeds", "1", "--epochs", "1"), "cache/*/*.bin"),
+    "tune": (("--variant", "unary", "--trials", "4", "--epochs", "4"), "run/trials.jsonl"),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_killed_worker_costs_time_only(command, scenes, tmp_path, dask_cluster):
+    options, sign = COMMANDS[command]
+    places = ["--cache", tmp_path / "cache", "--regions", "30", "--jobs", "1", "--quiet"]
+    places += [] if command == "prepare" else ["--out", tmp_path / "run"]
+    line = [command, scenes, *places, *options, "--dask", dask_cluster.scheduler_address]
+    with dask_cluster.get_client() as client:
+        before = client.run(os.getpid)
+        with subprocess.Popen(
+            [sys.executable, "-m", "neuralfactors", *map(str, line)], stderr=subprocess.PIPE
+        ) as running:
+            while not any(tmp_path.glob(sign)) and running.poll() is None:
+                time.sleep(0.01)
+            os.kill(next(iter(before.values())), signal.SIGKILL)
+            told = running.communicate(timeout=240)[1].decode()
+        assert running.returncode == 0, told
+    if command == "tune":
+        assert len((tmp_path / "run" / "trials.jsonl").read_text().splitlines()) == 4
+    if command == "compare":
+        assert (tmp_path / "run" / "seed-0" / "rows" / "unary" / "metrics.json").is_file()

@@ -39,12 +39,12 @@ def test_run_folder_of_a_newer_version(call, trained, scenes, tmp_path):
 
 def test_no_run_folder_and_a_damaged_one(call, tmp_path):
     refused(call("info", tmp_path), "is not a run folder")
-    (tmp_path / "run.json").write_text('{"format": 3')
+    (tmp_path / "run.json").write_text('{"format": 4')
     refused(call("info", tmp_path), "run.json", "truncated or altered")
 
 
 def test_a_run_of_another_shape(call, scenes, tmp_path):
-    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 3})))
+    (tmp_path / "run.json").write_text(json.dumps(sealed({"format": 4})))
     pictures = scenes / "images"
     for name, *words in (["info"], ["resume"], ["evaluate", scenes], ["predict", pictures, "--out", tmp_path / "maps"]):
         refused(call(name, tmp_path, *words), "run.json does not describe a run")

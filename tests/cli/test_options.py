@@ -23,9 +23,9 @@ def test_regions_are_a_number_or_auto(regions):
 
 
 def test_what_is_set_goes_to_features_or_to_parameters():
-    given = ["softness=0", "trainer__optimizer=sgd", "batch_size=null", "cost=pixel", "unary__hidden=[8, 4]"]
+    given = ["words__softness=0", "trainer__optimizer=sgd", "batch_size=null", "cost=pixel", "unary__hidden=[8, 4]"]
     of_model = {"trainer__optimizer": "sgd", "batch_size": None, "cost": "pixel", "unary__hidden": [8, 4]}
-    assert changes(given) == ({"softness": 0}, of_model)
+    assert changes(given) == ({"words__softness": 0}, of_model)
     assert changes(None) == ({}, {})
     assert changes(["C=3"], C=4, max_iter=None) == ({}, {"C": 4})
     with pytest.raises(ValueError, match="set must be NAME=VALUE, got 'mirror'"):

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from neuralfactors._cli.terminal import INTERRUPTED, Interrupted, guard, sentence
+from neuralfactors._cli.terminal import INTERRUPTED, Formatter, Interrupted, echo, guard, sentence
 
 
 @pytest.fixture(autouse=True)
@@ -28,6 +28,13 @@ def loudness_as_before():
 )
 def test_errors_are_one_line(error, expected):
     assert sentence(error) == expected
+
+
+def test_names_in_files_do_not_command_the_terminal(capsys):
+    echo("\x1b]0;title\x07 \x9b31m été → 1\t2")
+    assert capsys.readouterr().out == "\\x1b]0;title\\x07 \\x9b31m été → 1\t2\n"
+    record = logging.LogRecord("", logging.INFO, "", 0, "%s", ("\x1b[31mred",), None)
+    assert Formatter("%(message)s").format(record) == "\\x1b[31mred"
 
 
 def test_exit_codes(capsys):

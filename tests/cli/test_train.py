@@ -11,6 +11,7 @@ from commands import FAST, refused
 from PIL import Image
 
 from neuralfactors._common.files import sealed
+from neuralfactors._runs.documents import FORMAT
 from neuralfactors.datasets import ImageFolder, write_cells, write_scenes
 
 
@@ -21,7 +22,7 @@ def train(call, cache, tmp_path):
 
 def test_train_leaves_a_run_folder(trained, scenes):
     document = json.loads((trained / "run.json").read_text())
-    assert document["format"] == 3
+    assert document["format"] == FORMAT
     assert document["settings"]["kind"] == "train"
     assert document["settings"]["data"] == str(scenes.resolve())
     assert document["splits"] == {"train": 7, "val": 3}
@@ -228,12 +229,12 @@ def test_features_of_ones_own(call, scenes, cache, tmp_path):
 
 
 def test_a_model_by_the_literal_procedure_with_one_thing_changed(call, scenes, cache, tmp_path):
-    options = ("--procedure", "literal", "--set", "root=true", "--set", "C=3", "--set", "cost=pixel")
+    options = ("--procedure", "literal", "--set", "words__root=true", "--set", "C=3", "--set", "cost=pixel")
     result = call("train", scenes, "--out", tmp_path / "run", "--cache", cache, *FAST, *options)
     assert result.code == 0, result.err
     told = json.loads(call("info", tmp_path / "run", "--json").out)
     assert told["settings"]["procedure"] == "literal"
-    assert told["settings"]["features"] == {"softness": 0.0, "root": True, "standardise": False} | {
+    assert told["settings"]["features"] == {"words__softness": 0.0, "words__root": True, "standardise": False} | {
         "features": "bow", "n_regions": 30,
     }  # fmt: skip
     (row,) = [each["row"] for each in told["rows"]]

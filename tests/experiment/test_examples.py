@@ -1,5 +1,7 @@
 """Examples of a run: a few pictures at equal distances, small, with truth and predictions pixel by pixel."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -33,6 +35,16 @@ class Painted:
         return labels.reshape(self.shape)
 
 
+class ByRegion:
+    """What paints the labels of regions as they are, without any network."""
+
+    def __init__(self, palette):
+        self.describer_ = SimpleNamespace(classes=SimpleNamespace(palette=palette))
+
+    def paint_graph(self, graphs, n, labels):
+        return graphs.images[n].paint(labels)
+
+
 def graphs_of(samples):
     return LabelledGraphs(samples, [Painted(s.read_labels().shape) for s in samples], [], [])
 
@@ -58,7 +70,7 @@ def test_truth_and_predictions_are_class_numbers(tmp_path, n_classes, void):
     labels = [np.full(600, k % n_classes) for k in range(5)]
     found = Evaluation.__new__(Evaluation)
     object.__setattr__(found, "labels", labels)
-    write_predictions(folder.row("unary"), found, graphs, palette, 2)
+    write_predictions(folder.row("unary"), ByRegion(palette), found, graphs, 2)
     for name in ("0", "2"):
         truth = samples[int(name)].read_labels()
         assert read(folder.example_image(name)).shape == (20, 30, 3)

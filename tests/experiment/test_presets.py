@@ -19,14 +19,14 @@ def names(samples):
 @pytest.mark.parametrize("name", PRESETS)
 def test_settings_of_presets_are_valid(name):
     preset = Preset.read(name)
-    for chosen in preset.features.values():
+    for kind in preset.features.values():
         rows = (*TABLED, STATE_OF_THE_ART)
-        check_settings(RunConfig("x", rows, "compare", parameters=chosen.parameters, limits=chosen.limits))
-        FeatureSettings(**chosen.options)
-    words = FeatureSettings(**preset.features["bow"].options)
-    assert (words.node_words, words.edge_words) == ((60, 30), (10, 5))  # the paper's sizes: 90 and 32
-    assert not words.position
-    assert FeatureSettings(**preset.features["cnn"].options).uses_cnn
+        check_settings(RunConfig("x", rows, "compare", parameters=kind.parameters, limits=kind.limits))
+        FeatureSettings.of(kind.options)
+    chosen = FeatureSettings.of(preset.features["bow"].options)
+    assert (chosen.words.node_words, chosen.words.edge_words) == ((60, 30), (10, 5))  # the paper's sizes: 90 and 32
+    assert not chosen.position
+    assert FeatureSettings.of(preset.features["cnn"].options).uses_cnn
     assert "test" not in {preset.tuning.train, preset.tuning.val}
 
 

@@ -39,7 +39,7 @@ def test_descent_is_as_the_paper_has_it(variant):
     assert known["decoder__method"] == "alpha-expansion"
     settings = feature_settings(config)
     assert targets_of(config, variant, settings) == Targets(1.0, "region", "majority")
-    assert (settings.softness, settings.root, settings.standardise) == (0.0, False, False)
+    assert (settings.words.softness, settings.words.root, settings.standardise) == (0.0, False, False)
 
 
 def test_activations_are_those_of_the_paper(monkeypatch):

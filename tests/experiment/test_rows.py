@@ -30,7 +30,7 @@ def test_each_image_is_decoded_described_and_predicted_once(tmp_path):
     work = {
         "decodes": (folder, "read_image"),
         "daisy": (descriptors._kernels, "daisy"),
-        "predictions": (Segmenter, "explain_graph"),
+        "predictions": (Segmenter, "explain_potentials"),
         "others": (Segmenter, "label_graph"),
     }
     with counting(**work) as done:

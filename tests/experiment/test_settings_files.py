@@ -10,7 +10,7 @@ from neuralfactors._runs import RunFolder, Settings
 
 
 def write(path, variants, **more):
-    path.write_text(json.dumps({"format": 3, "variants": variants, **more}))
+    path.write_text(json.dumps({"format": 4, "variants": variants, **more}))
     return path
 
 
@@ -47,7 +47,7 @@ def test_what_nothing_knows_is_refused_with_the_file(tmp_path, variants, words):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{", "[]", "3", '{"variants": {}}', '{"format": 3}', '{"format": "x", "variants": {}}']
+    "text", ["", "{", "[]", "3", '{"variants": {}}', '{"format": 4}', '{"format": "x", "variants": {}}']
 )
 def test_files_of_another_shape(tmp_path, text):
     (tmp_path / "s.json").write_text(text)

@@ -29,13 +29,13 @@ def write_page(monkeypatch, tmp_path):
     return write
 
 
-def write_report(folder, preset, gain):
+def write_report(folder, preset, gain, key="integrated-linear", seeds=(0, 1)):
     found = {"pixel": Interval(gain, gain - 0.01, gain + 0.01), "class_mean": Interval(0.0, -0.02, 0.02)}
     sides = [SideFigures(name, {"rate": 0.01}, PARTS) for name in ("free", "frozen")]
-    claim = ClaimFigures("integrated-linear", "It beats", "weak", *sides, found, {"part": found})
-    command = "neuralfactors claims /somewhere/images --preset kitti --out /elsewhere"
+    claim = ClaimFigures(key, "It beats", "weak", *sides, found, {"part": found})
+    command = f"neuralfactors claims /somewhere/images --preset kitti --claims {key} --out /elsewhere"
     settings = RunConfig("/somewhere/images", preset=preset)
-    claims_document(folder).write(ClaimsReport(settings, {"C": 3.0}, (0, 1), 4, 46, command, (claim,)))
+    claims_document(folder).write(ClaimsReport(settings, {"C": 3.0}, seeds, 4, 46, command, (claim,)))
     return folder
 
 
@@ -45,7 +45,7 @@ def test_page_has_differences_verdicts_and_the_command(write_page, tmp_path):
     assert "| integrated-linear | weak | free | 50.0 / 25.0 | 50.0 / 25.0 | 50.0 / 25.0 | 0.01 |" in page
     assert "| integrated-linear | weak | over the better part alone | +3.0" in page
     assert "46 test images, seeds 0, 1, 4 trials a side." in page
-    assert "$ neuralfactors claims DATA --preset kitti --out RUN" in page
+    assert "$ neuralfactors claims DATA --preset kitti --claims integrated-linear --out RUN" in page
     assert "All sides share `C` 3." in page
     assert "where" not in (tmp_path / "claims.json").read_text()  # neither somewhere nor elsewhere
 
@@ -56,6 +56,25 @@ def test_sets_are_added_one_at_a_time(write_page, tmp_path):
     assert page.index("## MSRC-21") < page.index("## KITTI")
     assert list(read_json(tmp_path / "claims.json")) == ["kitti", "msrc21"]
     assert write_page() == page  # of the data alone
+
+
+def test_claims_of_one_experiment_are_added_one_at_a_time(write_page, tmp_path):
+    write_page(write_report(tmp_path / "run", "kitti", 0.03))
+    page = write_page(write_report(tmp_path / "more", "kitti", -0.03, key="dagger"))
+    assert page.count("## KITTI") == 1
+    for key, gain in ("integrated-linear", "+3.0"), ("dagger", "−3.0"):
+        assert f"--claims {key} --out RUN" in page
+        assert f"| It beats | weak | {gain}" in page
+    again = write_page(write_report(tmp_path / "again", "kitti", 0.05))
+    assert "+3.0" not in again  # a claim that is tested once more has its new figures
+    assert again.count("| It beats | weak | +5.0") == 1
+    assert again.count("--claims integrated-linear") == 1
+
+
+def test_claims_of_another_experiment_replace_all_of_a_set(write_page, tmp_path):
+    write_page(write_report(tmp_path / "run", "kitti", 0.03))
+    page = write_page(write_report(tmp_path / "more", "kitti", -0.03, key="dagger", seeds=(0, 1, 2)))
+    assert "integrated-linear" not in page
 
 
 def test_runs_without_a_preset_have_no_place(write_page, tmp_path):

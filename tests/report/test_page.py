@@ -14,6 +14,7 @@ from PIL import Image
 
 from neuralfactors._report import write_report
 from neuralfactors._runs import Epoch, RunFolder
+from neuralfactors._runs.config import ImageOptions
 
 from .conftest import MSRC21, ROWS, change_json, read_json
 
@@ -245,7 +246,7 @@ def test_page_is_whole_and_needs_nothing_from_elsewhere(make_run):
 
 @pytest.mark.parametrize("name", ["<b>&\"'", "</script><script>alert(1)</script>", "a" * 200, "été 日本"])
 def test_names_are_escaped(make_run, name):
-    run = make_run(names=(name, "sky", "water"), void=(name,), parameters={"*": {name: name}})
+    run = make_run(names=(name, "sky", "water"), images=ImageOptions(void=(name,)), parameters={"*": {name: name}})
     settings = {**read_json(run / "run.json")["settings"], "data": name}
     change_json(run / "run.json", command=name, versions={name: name}, settings=settings)
     page = report(run)

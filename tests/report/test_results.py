@@ -4,6 +4,7 @@ import shutil
 import pytest
 
 from neuralfactors._report import write_report
+from neuralfactors._runs.documents import FORMAT
 
 from .conftest import change_json, read_json, write_json
 
@@ -208,9 +209,9 @@ def test_run_without_test_images_says_so_once(make_run):
 
 def test_row_of_another_format_is_left_out(make_run):
     run = make_run()
-    change_json(run / "rows/SGD/row.json", format=4)
+    change_json(run / "rows/SGD/row.json", format=FORMAT + 1)
     found, page = problems(run)
-    assert found == ["rows/SGD/row.json has format 4, newer than 3: update neuralfactors to read it"]
+    assert found == [f"rows/SGD/row.json has format {FORMAT + 1}, newer than {FORMAT}: update neuralfactors to read it"]
     assert page.count('<tr data-row="SGD"') == 0
 
 
@@ -230,11 +231,11 @@ def test_another_folder_is_refused(tmp_path):
         write_report(tmp_path)
 
 
-@pytest.mark.parametrize("version", [1, 2, 4, "new", None])
+@pytest.mark.parametrize("version", [1, FORMAT - 1, FORMAT + 1, "new", None])
 def test_another_format_is_refused(make_run, version):
     run = make_run()
     change_json(run / "run.json", format=version)
-    with pytest.raises(ValueError, match=r"run\.json (has format \d, (older|newer) than 3|was not written by)"):
+    with pytest.raises(ValueError, match=rf"run\.json (has format \d, (older|newer) than {FORMAT}|was not written by)"):
         write_report(run)
 
 

@@ -10,6 +10,7 @@ import pytest
 from neuralfactors._common.ceiling import Ceiling
 from neuralfactors._report import compare_with_paper, read_results, write_report
 from neuralfactors._runs import Accuracy, Regions, RunFolder
+from neuralfactors._runs.documents import FORMAT
 
 from .conftest import MSRC21, ROWS, change_json, read_json
 from .test_page import Cells, signed
@@ -76,7 +77,7 @@ def test_comparison_renders_whatever_its_seeds_are_like(make_comparison, spoil, 
         for seed in range(3):
             shutil.rmtree(run / f"seed-{seed}")
     else:
-        change_json(run / "seed-1/run.json", format=4)
+        change_json(run / "seed-1/run.json", format=FORMAT + 1)
     found, page = problems(run)
     assert any(each.startswith(problem) for each in found)
     assert ("±" in Cells(page).found.get(("SGD", "pixel"), "")) == (spoil != "empty")

@@ -1,7 +1,13 @@
+import inspect
+from dataclasses import fields
+from pathlib import Path
+
 import pytest
 
 from neuralfactors._runs import RunConfig, Search, Splits
+from neuralfactors._runs.config import ImageOptions
 from neuralfactors._runs.documents import decode, encode
+from neuralfactors.datasets import ImageFolder
 
 
 @pytest.mark.parametrize(
@@ -20,10 +26,20 @@ def test_config_refuses(changes, message):
 
 
 def test_config_comes_back_from_json():
-    config = RunConfig("x", ("int†+lin",), parameters={"int†+lin": {"unary_hidden": (3,)}}, limits={"*": 5}, void=["a"])
+    images, parameters = ImageOptions(void=["a"], regions="regions"), {"int†+lin": {"unary_hidden": (3,)}}
+    config = RunConfig("x", ("int†+lin",), parameters=parameters, limits={"*": 5}, images=images)
     assert config.variants == ("int+lin-dagger",)
     assert decode(RunConfig, encode(config), "settings") == config
     assert config.resolved() == config.resolved().resolved() != config
+    assert Path(config.resolved().images.regions).is_absolute()
+    assert config.resolved().images.features is None
+
+
+def test_image_options_are_those_of_a_folder():
+    expected = inspect.signature(ImageFolder).parameters
+    assert {field.name for field in fields(ImageOptions)} == set(expected) - {"root", "random_state"}
+    with pytest.raises(ValueError, match="pages must be one of channels, pictures, got 'leaves'"):
+        ImageOptions(pages="leaves")
 
 
 def test_what_settings_do_not_mention_has_its_default():

@@ -1,8 +1,12 @@
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from neuralfactors._common.files import DIGEST, FileFormatError, read_records, write_records
 from neuralfactors._runs.documents import FORMAT, Document, decode, encode
@@ -73,3 +77,60 @@ def test_people_may_write_settings_but_not_change_a_digit_unnoticed(tmp_path):
 
 def test_records_as_json_holds_them():
     assert encode({"a": (Point(1.0), np.eye(1)), 3: None}) == {"a": [{"x": 1.0, "name": None}, [[1.0]]], "3": None}
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (FORMAT - 1, f"has format {FORMAT - 1}, older than {FORMAT}, which this version reads"),
+        (FORMAT + 1, f"has format {FORMAT + 1}, newer than {FORMAT}: update neuralfactors to read it"),
+        ("new", "was not written by neuralfactors"),
+    ],
+)
+def test_only_files_of_this_format_are_read(tmp_path, version, message):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"format": version, "variants": {}}))
+    with pytest.raises(FileFormatError, match=message):
+        Document(Settings, path).read(by_hand=True)
+
+
+@dataclass(frozen=True)
+class Nested:
+    pair: tuple[int, str]
+    points: tuple[Point, ...] = ()
+    by_name: Mapping[str, Point] = field(default_factory=dict)
+    kind: Literal["round", "square"] = "round"
+
+
+points = st.builds(Point, st.floats(allow_nan=False, allow_infinity=False), st.none() | st.text())
+
+
+@given(
+    st.builds(
+        Nested,
+        pair=st.tuples(st.integers(), st.text()),
+        points=st.lists(points).map(tuple),
+        by_name=st.dictionaries(st.text(), points),
+        kind=st.sampled_from(["round", "square"]),
+    )
+)
+def test_records_come_back_from_json(record):
+    assert decode(Nested, json.loads(json.dumps(encode(record))), "nested") == record
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({}, "pair is missing"),
+        ({"pair": [1]}, "pair must have 2 entries, got 1"),
+        ({"pair": ["1", "a"]}, "pair must be of type int, got str"),
+        ({"pair": [1, "a"], "points": {"x": 1.0}}, "points must be of type list, got dict"),
+        ({"pair": [1, "a"], "points": [{"x": "1"}]}, "x must be of type float, got str"),
+        ({"pair": [1, "a"], "by_name": {"a": {"x": None}}}, "x must be of type float, got NoneType"),
+        ({"pair": [1, "a"], "kind": "oval"}, "kind must be one of round, square, got 'oval'"),
+        ({"pair": [1, "a"], "size": 3}, "nested has an unknown key 'size'"),
+    ],
+)
+def test_what_does_not_fit_its_type_is_named(value, message):
+    with pytest.raises(ValueError, match=message):
+        decode(Nested, value, "nested")

@@ -11,7 +11,7 @@ from neuralfactors.datasets import _folder as folder
 from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.segmentation import Describer
 from neuralfactors.segmentation._labelled_images import with_mirrored
-from neuralfactors.vision import FeatureSettings
+from neuralfactors.vision import FeatureSettings, WordSettings
 from neuralfactors.vision import _builder as builder
 from neuralfactors.vision import _descriptors as descriptors
 from neuralfactors.vision import _regions as regions
@@ -25,7 +25,7 @@ WORK = {
     "checks": (Graph, "__init__"),
     "cache reads": (Cache, "get"),
 }
-SETTINGS = FeatureSettings(n_regions=30, node_words=(8, 6), edge_words=(4, 3))
+SETTINGS = FeatureSettings(n_regions=30, words=WordSettings(node_words=(8, 6), edge_words=(4, 3)))
 
 
 @pytest.fixture(scope="module")
@@ -115,6 +115,12 @@ def test_features_may_stay_as_they_are(described, tmp_path):
 
 def test_settings_that_are_not_known_are_told(described):
     document, tensors = described[0].state()
-    document["settings"]["colour"] = "blue"
-    with pytest.raises(FileFormatError, match=r"this version of neuralfactors does not know: \['colour'\]"):
+    document["settings"]["softness"] = 0.5
+    told = "folder has settings that this version does not know: features have no option 'softness': it is 'words__soft"
+    with pytest.raises(FileFormatError, match=told):
         Describer.from_state(document, tensors, "folder")
+
+
+def test_features_must_have_been_learned(scenes):
+    with pytest.raises(ValueError, match="the features have not been learned yet: fit the Segmenter first"):
+        Describer(SETTINGS, scenes.classes)._scaling()

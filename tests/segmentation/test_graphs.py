@@ -2,9 +2,19 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from neuralfactors import Graph
 from neuralfactors.segmentation import Ceiling
-from neuralfactors.segmentation._graphs import RegionTruth, ScaledGraphs, ceiling_of
+from neuralfactors.segmentation._graphs import (
+    RegionTruth,
+    ScaledGraphs,
+    Scaling,
+    ScalingLearner,
+    ceiling_of,
+    class_weights,
+)
 
 
 def test_features_of_the_training_graphs_are_standardised(described):
@@ -83,3 +93,74 @@ def test_the_ceiling_of_six_regions_counted_by_hand():
     assert ceiling.per_class == pytest.approx((1.0, 2 / 3, 4 / 6, None))
     assert ceiling.class_mean == pytest.approx((1 + 2 / 3 + 4 / 6) / 3)
     assert ceiling_of([RegionTruth.of(np.array([[0, 0, 7]]))], 2) == Ceiling(None, None, (None, None))
+
+
+counted = st.integers(0, 2**16).map(lambda seed: np.random.default_rng(seed).integers(0, 4, (5, 4)))  # the last is void
+
+
+@given(counts=counted)
+def test_the_truth_of_regions_is_that_of_their_counts(counts):
+    truth = RegionTruth.of(counts)
+    rebuilt = np.zeros((5, 3), dtype=int)
+    rebuilt[truth.node, truth.label] = truth.n_pixels
+    np.testing.assert_array_equal(rebuilt, counts[:, :-1])
+    for node, row in enumerate(counts[:, :-1].tolist()):
+        assert truth.best[node] == (row.index(max(row)) if max(row) else 0)
+        assert truth.labelled[node] == (row.index(max(row)) if max(row) else -1)
+        if counts[node, -1] > sum(row):
+            assert truth.y[node] == -1
+
+
+@given(counts=counted, seed=st.integers(0, 2**16))
+def test_no_labelling_of_the_regions_exceeds_the_ceiling(counts, seed):
+    truth = RegionTruth.of(counts)
+    y_pred = np.random.default_rng(seed).integers(0, 3, 5)
+    confusion = truth.confusion(y_pred, 3)
+    expected = np.zeros((3, 3))
+    for node, row in enumerate(counts[:, :-1]):
+        expected[:, y_pred[node]] += row
+    np.testing.assert_array_equal(confusion, expected)
+    ceiling = ceiling_of([truth], 3)
+    if expected.any():
+        assert np.trace(confusion) / confusion.sum() <= ceiling.pixel + 1e-12
+        assert np.trace(truth.confusion(truth.best, 3)) / confusion.sum() == pytest.approx(ceiling.pixel)
+    else:
+        assert (ceiling.pixel, ceiling.class_mean) == (None, None)
+
+
+@given(sizes=st.lists(st.floats(0, 1e6), min_size=1, max_size=6), balance=st.floats(0.01, 1))
+def test_weights_of_classes_are_1_on_average(sizes, balance):
+    sizes = np.array(sizes)
+    weights = class_weights(sizes, balance)
+    assert (weights[sizes == 0] == 0).all()
+    seen = sizes > 1e-6
+    if seen.any():
+        assert (weights * sizes).sum() == pytest.approx(sizes.sum())
+        order = np.argsort(sizes[seen])
+        assert (np.diff(weights[seen][order]) <= 1e-9 * weights.max()).all()  # the rarer, the heavier
+
+
+def test_scaling_is_that_of_all_rows_and_leaves_constants():
+    rng = np.random.default_rng(0)
+    graphs = [
+        Graph(np.c_[rng.normal(3, 2, (n, 2)), np.full(n, 7.0)], [[0, 1]], rng.normal(size=(1, 1)).repeat(2, axis=1))
+        for n in (4, 9)
+    ]
+    learner = ScalingLearner()
+    for graph in graphs:
+        learner.see(graph)
+    scaling = learner.scaling()
+    rows = np.concatenate([graph.node_features for graph in graphs])
+    np.testing.assert_allclose(scaling.node_mean, rows.mean(axis=0), rtol=1e-5)
+    np.testing.assert_allclose(scaling.node_std, [*rows[:, :2].std(axis=0), 1.0], rtol=1e-5)
+    scaled = np.concatenate([scaling.apply(graph).node_features for graph in graphs])
+    np.testing.assert_allclose(scaled[:, 2], 0, atol=1e-6)
+    back = Scaling(**scaling.to_arrays())
+    np.testing.assert_array_equal(back.apply(graphs[0]).node_features, scaling.apply(graphs[0]).node_features)
+    np.testing.assert_array_equal(Scaling.identity().apply(graphs[0]).edge_features, graphs[0].edge_features)
+
+
+def test_without_edges_there_is_nothing_to_scale_them_by():
+    learner = ScalingLearner()
+    learner.see(Graph(np.ones((3, 2))))
+    assert (learner.scaling().edge_mean.tolist(), learner.scaling().edge_std.tolist()) == ([0.0], [1.0])

@@ -37,6 +37,13 @@ def test_labels_are_those_of_the_given_regions(fitted):
     assert 0 < fitted.score(samples(BLOCKS)) <= fitted.ceiling_.pixel + 0.2
 
 
+def test_advice_is_about_your_own_regions(tmp_path):
+    with pytest.warns(UserWarning, match="are too coarse: .*split your regions there, or leave them out"):
+        segmenter = new().fit(samples(BLOCKS, BLOCKS, BLOCKS))
+    segmenter.save(tmp_path)
+    assert Segmenter.load(tmp_path).describer_.stop == segmenter.describer_.stop == "own"
+
+
 def test_the_numbers_of_regions_mean_nothing(fitted):
     image = CELLS[0][0]
     shuffled = np.random.default_rng(0).permutation(64)[BLOCKS]

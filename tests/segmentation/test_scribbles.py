@@ -64,3 +64,9 @@ def test_a_model_learns_from_strokes():
     image, labels = SCENES[5]
     assert segmenter.stages_[-1].C == 20.0
     assert (segmenter.predict_one(image) == labels).mean() > 0.4  # a seventh by chance
+
+
+def test_strokes_judge_as_they_teach():
+    pairs = [(image, strokes(labels)) for image, labels in SCENES]
+    segmenter = Segmenter(SETTINGS, classes=SCENE_CLASSES).fit(pairs[:4], validation=pairs[4:])
+    assert 0 < segmenter.stages_[-1].history_[-1]["accuracy"] <= 1

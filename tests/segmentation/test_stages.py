@@ -42,7 +42,7 @@ def test_the_second_stage_learns_from_what_the_first_makes_of_graphs(described):
     _, graphs = described
     model = Pipeline([("unary", UnaryClassifier(max_iter=2)), ("svm", StructuralSVM((), (), max_iter=2))])
     first, second = new_stages(model, len(graphs.X), {"n_labels": 7, "verbose": None}, cnn=False)
-    fit_stages([first, second], graphs, graphs)
+    fit_stages([first, second], graphs, (graphs.X, graphs.Y))
     assert second.n_node_features_ == first.n_labels_ == 7
     assert second.history_[-1]["accuracy"] == second.score(first.transform(graphs.X), graphs.Y)
 

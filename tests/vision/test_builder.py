@@ -11,13 +11,6 @@ from neuralfactors.vision import _builder as builder_module
 from neuralfactors.vision import _features as features
 
 
-def test_settings_from_before_softness_mean_the_nearest_word(builder):
-    settings, words = builder.state()
-    del settings["softness"], settings["boundaries"]
-    assert FeatureBuilder.from_state(settings, words).settings.softness == 0
-    assert not FeatureBuilder.from_state({**settings, "features": "cnn"}, words).settings.boundaries
-
-
 def test_same_seed_same_features(builder):
     again = FeatureBuilder(FEW_WORDS).fit(IMAGES)
     assert_same_graphs(builder.transform(IMAGES[1]), again.transform(IMAGES[1]))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pictures import FEW_WORDS, IMAGES, Pyramid, smooth_picture
 
-from neuralfactors.vision import FeatureBuilder, FeatureSettings, region_edges
+from neuralfactors.vision import FeatureBuilder, FeatureSettings, WordSettings, region_edges
 from neuralfactors.vision._descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision._region_geometry import region_medians
 
@@ -18,11 +18,11 @@ def test_the_papers_sizes():
 
 
 def test_features_by_counting():
-    builder = FeatureBuilder(replace(FEW_WORDS, softness=0.0)).fit(IMAGES)
+    builder = FeatureBuilder(replace(FEW_WORDS, words=replace(FEW_WORDS.words, softness=0.0))).fit(IMAGES)
     built = builder.transform(IMAGES[0])
     regions, words = built.regions, builder.words_
     np.testing.assert_array_equal(built.graph.edges, region_edges(regions))
-    lattice, cone = dense_daisy(IMAGES[0], radius=FEW_WORDS.radius), hsv_cone(IMAGES[0])
+    lattice, cone = dense_daisy(IMAGES[0], radius=FEW_WORDS.words.radius), hsv_cone(IMAGES[0])
     expected = np.zeros((regions.max() + 1, 8 + 6))
     for y, x in np.ndindex(regions.shape):
         gradient = np.linalg.norm(words["node_gradient"] - lattice[y // 4, x // 4], axis=1).argmin()
@@ -46,12 +46,16 @@ def test_edge_features_are_both_ends_distance_and_angle(builder):
 
 
 def test_shares_instead_of_roots():
-    built = FeatureBuilder(FeatureSettings(**FEW_WORDS.to_dict() | {"root": False})).fit(IMAGES).transform(IMAGES[0])
+    built = (
+        FeatureBuilder(FeatureSettings.of(FEW_WORDS.to_dict() | {"words__root": False}))
+        .fit(IMAGES)
+        .transform(IMAGES[0])
+    )
     np.testing.assert_allclose(built.graph.node_features[:, :8].sum(axis=1), 1, rtol=1e-5)
 
 
 def test_the_second_setting():
-    settings = FeatureSettings.fine(n_regions=60, node_words=(8, 6), edge_words=(4, 3))
+    settings = FeatureSettings.fine(n_regions=60, words=WordSettings(node_words=(8, 6), edge_words=(4, 3)))
     built = FeatureBuilder(settings, backbone=Pyramid()).fit(IMAGES).transform(IMAGES[0])
     n_words, n_maps, n_windows = 8 + 6, 5 + 10, 2 * 10
     assert built.graph.node_features.shape[1] == n_words + n_maps + n_windows + 2

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from pictures import FEW_WORDS, IMAGES, assert_same_graphs
 
-from neuralfactors.vision import FeatureBuilder, FeatureSettings
+from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings, WordSettings
 
 
 def test_words_are_soft_unless_a_network_describes_the_nodes(builder):
-    assert FEW_WORDS.softness == FeatureSettings().softness == 0.5
-    assert FeatureSettings(features="cnn").softness == FeatureSettings.fine().softness == 0
-    soft, hard = (FeatureBuilder(replace(FEW_WORDS, softness=s)).fit(IMAGES).transform(IMAGES[0]) for s in (None, 0.0))
+    assert FEW_WORDS.words.softness == FeatureSettings().words.softness == 0.5
+    assert FeatureSettings(features="cnn").words.softness == FeatureSettings.fine().words.softness == 0
+    kinds = [replace(FEW_WORDS, words=replace(FEW_WORDS.words, softness=softness)) for softness in (None, 0.0)]
+    soft, hard = (FeatureBuilder(settings).fit(IMAGES).transform(IMAGES[0]) for settings in kinds)
     assert_same_graphs(soft, builder.transform(IMAGES[0]))
     rows = [built.graph.node_features for built in (soft, hard)]
     assert (rows[0] > 1e-3).sum() > (rows[1] > 1e-3).sum()
@@ -22,7 +23,7 @@ def test_words_are_soft_unless_a_network_describes_the_nodes(builder):
 @pytest.mark.parametrize("softness", [-0.1, float("nan"), float("inf")])
 def test_a_softness_that_is_none_is_refused(softness):
     with pytest.raises(ValueError, match="softness must be positive, or 0 for the nearest word only, got"):
-        FeatureSettings(softness=softness)
+        WordSettings(softness=softness)
 
 
 def test_a_network_describes_finer_regions():
@@ -43,8 +44,12 @@ def test_without_labels_images_have_the_usual_number_of_regions():
         ({"cnn": {"scale": -1.0}}, "scale must be positive, or 0"),
         ({"n_own": -1}, "n_own must not be negative"),
         ({"compactness": 0.0}, "compactness must be positive"),
-        ({"node_words": (60,)}, "node_words must be two positive numbers"),
-        ({"edge_words": (0, 5)}, "edge_words must be two positive numbers"),
+        ({"words": {"node_words": (60,)}}, "node_words must be two positive numbers"),
+        ({"words": {"edge_words": (0, 5)}}, "edge_words must be two positive numbers"),
+        ({"words": {"stride": 0}}, "stride must be at least 1, got 0"),
+        ({"words": {"radius": 0}}, "radius must be at least 1, got 0"),
+        ({"merge_from": 0}, "merge_from must be at least 1, got 0"),
+        ({"max_side": 0}, "max_side must be at least 1, got 0"),
     ],
 )
 def test_wrong_settings_are_refused(option, message):
@@ -61,6 +66,24 @@ def test_boundaries_are_described_where_there_is_a_network():
     np.testing.assert_array_equal(graphs[1].edge_features[:, :-8], graphs[0].edge_features)
 
 
-def test_regions_cannot_be_merged_from_fewer():
-    with pytest.raises(ValueError, match="merge_from must be at least 1, got 0"):
-        FeatureSettings(merge_from=0)
+def test_options_of_a_part_are_named_with_it():
+    given = {"features": "cnn", "words": {"root": False}, "words__stride": 3, "cnn__maps": 2}
+    expected = FeatureSettings("cnn", words=WordSettings(root=False, stride=3), cnn=CNNSettings(maps=2))
+    assert FeatureSettings.of(given) == expected
+    assert FeatureSettings.of(expected.to_dict()) == FeatureSettings(**expected.to_dict()) == expected
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"hog": 1}, "features have no option 'hog'$"),
+        ({"softness": 0.5}, "features have no option 'softness': it is 'words__softness'"),
+        ({"scale": 2.0}, "features have no option 'scale': it is 'cnn__scale'"),
+        ({"words__scale": 2.0}, "features have no option 'words__scale'"),
+        ({"words": {"hog": 1}}, "features have no option 'words__hog'"),
+        ({"words": 3}, "words must be a mapping of options, got 3"),
+    ],
+)
+def test_unknown_options_are_refused(option, message):
+    with pytest.raises(ValueError, match=message):
+        FeatureSettings.of(option)

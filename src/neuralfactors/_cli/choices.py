@@ -12,6 +12,7 @@ import typer
 
 from neuralfactors._cli import options
 from neuralfactors._runs import RunConfig, Splits, variant_key
+from neuralfactors._runs.config import ImageOptions
 from neuralfactors._runs.names import ALL_VARIANTS
 
 if TYPE_CHECKING:
@@ -82,9 +83,13 @@ class Choices:
             features={**config.features, **features, **options.region_options(self.regions)},
             parameters=parameters_of(variants, config.parameters, *layers, changes_for(variants, parameters)),
             limits={**config.limits, **_limits(self.limit or (), variants)},
-            void=(*config.void, *(self.void or ())),
-            drop=(*config.drop, *(self.drop or ())),
-            **options.brought(self.regions_from, self.regions, self.features_from, self.features, self.pages),
+            images=self._images(config.images),
+        )
+
+    def _images(self, known: ImageOptions) -> ImageOptions:
+        void, drop = (*known.void, *(self.void or ())), (*known.drop, *(self.drop or ()))
+        return options.image_options(
+            void, drop, self.regions_from, self.regions, self.features_from, self.features, self.pages
         )
 
     def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:

@@ -32,7 +32,7 @@ def evaluate(
 
     folder = RunFolder(run)
     row = folder.choose_row(variant)
-    given = {"regions_from": options.as_text(regions_from), "features_from": options.as_text(features_from)}
+    given = {"regions": options.as_text(regions_from), "features": options.as_text(features_from)}
     metrics = evaluate_row(folder, row, data, split, options.means(cache, jobs, dask), **given)
     names = [info.name for info in folder.run().classes]
     if as_json:

@@ -16,7 +16,7 @@ import typer
 from neuralfactors._cli.parameters import cache_folder
 from neuralfactors._cli.terminal import Interrupted, progress
 from neuralfactors._runs import RunFolder, typed
-from neuralfactors._runs.config import PageUse
+from neuralfactors._runs.config import ImageOptions, PageUse
 
 if TYPE_CHECKING:
     from neuralfactors._experiment import Means
@@ -121,7 +121,7 @@ Changes = Annotated[
     typer.Option(
         "--set",
         metavar="NAME=VALUE",
-        help="Change an option of features or a parameter, such as root=false or trainer__optimizer=sgd; repeatable.",
+        help="Change a feature option or a parameter, as in words__root=false or trainer__optimizer=sgd; repeatable.",
     ),
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Random seed of words, training and random splits.")]
@@ -147,10 +147,10 @@ def listed(names: str) -> tuple[str, ...]:
 def changes(assigned: Sequence[str] | None, **given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     """What --set says of features, and of parameters; values are JSON, or else words. Those `given` replace them.
 
-    >>> changes(["root=false", "C=10", "decoder__method=trws"])
-    ({'root': False}, {'C': 10, 'decoder__method': 'trws'})
+    >>> changes(["words__root=false", "C=10", "decoder__method=trws"])
+    ({'words__root': False}, {'C': 10, 'decoder__method': 'trws'})
     """
-    from neuralfactors.vision import FeatureSettings
+    from neuralfactors.vision._settings import is_option
 
     features: dict[str, Any] = {}
     parameters: dict[str, Any] = {}
@@ -158,7 +158,7 @@ def changes(assigned: Sequence[str] | None, **given: Any) -> tuple[dict[str, Any
         name, equals, value = each.partition("=")
         if not equals:
             raise ValueError(f"set must be NAME=VALUE, got {each!r}")
-        of_features = name in FeatureSettings.__dataclass_fields__
+        of_features = is_option(name)
         (features if of_features else parameters)[name] = _value(value)
     return features, parameters | {name: value for name, value in given.items() if value is not None}
 
@@ -217,15 +217,18 @@ def page_use(pages: str | None) -> PageUse | None:
     return cast(PageUse | None, pages)
 
 
-def brought(
-    regions_from: Path | None, regions: str | None, features_from: Path | None, features: str, pages: str | None
-) -> dict[str, Any]:
-    """What `RunConfig` is told of that users bring: regions, features, and what pages of a TIFF are."""
-    return {
-        "regions_from": own_regions(regions_from, regions),
-        "features_from": own_features(features_from, features),
-        "pages": page_use(pages),
-    }
+def image_options(
+    void: Sequence[str] | None,
+    drop: Sequence[str] | None,
+    regions_from: Path | None,
+    regions: str | None,
+    features_from: Path | None,
+    features: str,
+    pages: str | None,
+) -> ImageOptions:
+    """How images are to be read, as the options say."""
+    own = own_regions(regions_from, regions), own_features(features_from, features)
+    return ImageOptions(tuple(void or ()), tuple(drop or ()), *own, page_use(pages))
 
 
 def feature_options(features: str, regions: str | None, backbone: str | None) -> dict[str, Any]:

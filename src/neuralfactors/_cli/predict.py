@@ -13,6 +13,7 @@ from neuralfactors._cli import options
 from neuralfactors._cli.app import command
 from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import show_json
+from neuralfactors._common.files import sweep
 from neuralfactors._runs import RunFolder
 
 if TYPE_CHECKING:
@@ -40,13 +41,14 @@ def predict(
     """Label pictures: NAME.png has class indices in class colours, NAME.overlay.jpg shows them on the picture."""
     folder = RunFolder(run)
     row = folder.choose_row(variant)
-    inputs = _inputs(images, options.page_use(pages) or folder.run().settings.pages)
+    inputs = _inputs(images, options.page_use(pages) or folder.run().settings.images.pages)
     _refuse_overwriting(inputs, out)
 
     from neuralfactors.segmentation import Segmenter
     from neuralfactors.segmentation._graph_prediction import each_on_all_cores
 
     segmenter = Segmenter.load(row.path, features=folder.features)
+    sweep(out)
     results = []
     beside: dict[What, Path | None] = {"regions": regions_from, "features": features_from}
     each = partial(_predict, segmenter, out=out, beside=beside, confidence=confidence)

@@ -38,8 +38,8 @@ def prepare(
 
     config = RunConfig(
         str(data), features=options.feature_options(features, regions, backbone), splits=Splits(split),
-        mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()), seed=seed,
-        **options.brought(regions_from, regions, features_from, features, pages),
+        mirror=bool(mirror), seed=seed,
+        images=options.image_options(void, drop, regions_from, regions, features_from, features, pages),
     )  # fmt: skip
     count, folder = fill_cache(config, options.means(cache, jobs, dask)), cache_folder(cache)
     if as_json:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from neuralfactors._cli.parameters import Argument, Option
-from neuralfactors._cli.terminal import echo, progress, tell
+from neuralfactors._cli.terminal import echo, overwrite, progress, tell
 from neuralfactors._cli.terminal_tables import counted, show_json
 
 if TYPE_CHECKING:
@@ -115,12 +115,12 @@ def _progress_line() -> Iterator[Callable[[float, float, float], None] | None]:
         nonlocal shown
         if seconds >= shown + _PAUSE:
             shown = seconds
-            echo(f"\r{seconds:.1f} s: score {score:.8g}, bound {bound:.8g}\x1b[K", end="", err=True)
+            overwrite(f"{seconds:.1f} s: score {score:.8g}, bound {bound:.8g}")
 
     try:
         yield show
     finally:
-        echo("\r\x1b[K", end="", err=True)
+        overwrite()
 
 
 def _write_labels(out: Path, result: Result) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Callable
@@ -19,13 +20,35 @@ class Interrupted(Exception):  # noqa: N818 - it is not an error
     """Ctrl-C during a run: the message says how to continue."""
 
 
-def echo(text: str = "", *, end: str = "\n", err: bool = False) -> None:
-    """Write `text` at once, to the stream of errors with `err`; what is no error, the first rank alone."""
-    if not (err or leads()):
-        return
-    stream = sys.stderr if err else sys.stdout
-    stream.write(text + end)
-    stream.flush()
+def echo(text: str = "", *, err: bool = False) -> None:
+    """Write a line at once, to the stream of errors with `err`; what is no error, the first rank alone."""
+    if err or leads():
+        stream = sys.stderr if err else sys.stdout
+        stream.write(f"{printable(text)}\n")
+        stream.flush()
+
+
+def overwrite(text: str = "") -> None:
+    """Replace the last line of the terminal, on the stream of errors, by `text`; the next one replaces that."""
+    sys.stderr.write(f"\r{printable(text)}\x1b[K")
+    sys.stderr.flush()
+
+
+def printable(text: str) -> str:
+    r"""`text` without what would command the terminal: names in files may be anything.
+
+    >>> printable("\x1b[31mred")
+    '\\x1b[31mred'
+    """
+    return re.sub(r"[^\n\t -~\xa0-\U0010ffff]", lambda found: f"\\x{ord(found[0]):02x}", text)
+
+
+class Formatter(logging.Formatter):
+    """Messages of the log, fit for a terminal."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The text of `record`."""
+        return printable(super().format(record))
 
 
 def leads() -> bool:
@@ -64,7 +87,9 @@ def sentence(error: BaseException) -> str:
 
 def set_loudness(*, quiet: bool, verbose: bool) -> None:
     """Send log messages to the error stream, so that the output stream has only data: errors, news, or every detail."""
-    logging.basicConfig(format="%(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(Formatter("%(message)s"))
+    logging.basicConfig(handlers=[handler])
     logging.getLogger("neuralfactors").setLevel(logging.ERROR if quiet else logging.DEBUG if verbose else logging.INFO)
     if not verbose:
         warnings.simplefilter("ignore")  # of libraries, meant for their callers

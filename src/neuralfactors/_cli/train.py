@@ -44,8 +44,8 @@ def train(
     described = {**began.features, **options.feature_options(features, regions, backbone)}
     config = RunConfig(
         str(data), (key,), "train", described, experiment.parameters_of([key], began.parameters, *layers), None,
-        Splits(split, validate, validate), mirror=bool(mirror), void=tuple(void or ()), drop=tuple(drop or ()),
-        seed=seed, procedure=procedure, **options.brought(regions_from, regions, features_from, features, pages),
+        Splits(split, validate, validate), mirror=bool(mirror), seed=seed, procedure=procedure,
+        images=options.image_options(void, drop, regions_from, regions, features_from, features, pages),
     )  # fmt: skip
     with options.resumable(out):
         experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())

@@ -6,12 +6,13 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
 
 import numpy as np
 
+from neuralfactors._common.files import sweep
 from neuralfactors._common.persistence import DOCUMENT
 from neuralfactors._runs import Regions, Run, RunConfig, RunFolder
 from neuralfactors._runs.config import HOLDOUT, REST
@@ -19,6 +20,7 @@ from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._folder import Sample
 from neuralfactors.segmentation import Describer, LabelledGraphs
 from neuralfactors.segmentation._labelled_images import LabelledImage, image_source, with_mirrored
+from neuralfactors.segmentation._targets import Targets
 from neuralfactors.vision import FeatureSettings
 from neuralfactors.vision._builder import BuilderOptions
 
@@ -70,10 +72,7 @@ def open_folder(config: RunConfig) -> ImageFolder:
     """The images of a run by split, with those that it holds out."""
     splits = config.splits
     seed = config.seed if splits.seed is None else splits.seed
-    data = ImageFolder(
-        config.data, void=config.void, drop=config.drop, random_state=seed,
-        regions=config.regions_from, features=config.features_from, pages=config.pages,
-    )  # fmt: skip
+    data = ImageFolder(config.data, random_state=seed, **asdict(config.images))
     if splits.holdout:
         names = [sample.name for sample in data[splits.train]]
         if splits.holdout >= len(names):
@@ -162,7 +161,8 @@ def told_images(config: RunConfig, data: ImageFolder, prepared: Prepared) -> str
     for use, graphs in (("for validation", prepared.val), ("for evaluation", prepared.test)):
         parts += [] if graphs is None else [f"{len(graphs.X)} {use}{_told_shared(graphs, prepared.train)}"]
     chosen = ", drawn at random because there is no splits/ folder" if data.is_split_at_random else ""
-    seen = set().union(*(labels.tolist() for labels in prepared.train.Y))
+    learnt = Targets().suited_to(prepared.train).all_labels(prepared.train)
+    seen = set().union(*(labels.tolist() for labels in learnt))
     absent = [name for label, name in enumerate(data.classes.names) if label not in seen]
     missing = f"; no training region is labelled {', '.join(absent)}" if absent else ""
     return f"Images: {', '.join(parts)}{chosen}{missing}"
@@ -189,6 +189,7 @@ def fill_cache(config: RunConfig, means: Means) -> int:
         Path(means.cache).mkdir(parents=True, exist_ok=True)
         with TemporaryFile(dir=means.cache):  # refused now, rather than after the work
             pass
+        sweep(Path(means.cache), below=True)
     data = open_data(config)
     describer = Describer(feature_settings(config), data.classes, **means.builder_options(len(data)))
     learned = training_samples(config, data)
@@ -204,7 +205,7 @@ def fill_cache(config: RunConfig, means: Means) -> int:
 
 def feature_settings(config: RunConfig) -> FeatureSettings:
     """The features of a run, whose words are learned with its seed."""
-    return FeatureSettings(**{"random_state": config.seed, **config.features})
+    return FeatureSettings.of({"random_state": config.seed, **config.features})
 
 
 def drawn(n_items: int, n_drawn: int, seed: int) -> list[int]:

@@ -37,7 +37,7 @@ _RATES = {
     "int+lin-dagger": (0.02, 0.001), "3-layer": (0.003, 1e-4),
 }  # fmt: skip
 _LITERAL = Procedure(
-    {"softness": 0.0, "root": False, "standardise": False},
+    {"words__softness": 0.0, "words__root": False, "standardise": False},
     {
         ALL_VARIANTS: _ALL,
         "unary": {"trainer__learning_rate": 0.1, "trainer__t0": 10.0},

@@ -55,7 +55,7 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
         found = evaluate(segmenter, prepared.test)
         ceiling = prepared.test.ceiling(prepared.describer.n_labels)
         folder.metrics.write(full_metrics(found, prepared.test_split or "", ceiling))
-        write_predictions(folder, found, prepared.test, prepared.describer.classes.palette, config.n_examples)
+        write_predictions(folder, segmenter, found, prepared.test, config.n_examples)
         told = largest_class_alone(found.joint, segmenter.class_names)
     if told:
         logger.warning("%s: %s", folder.variant, told)
@@ -113,8 +113,8 @@ def evaluate_row(
     means : Means
         How to compute.
     **given : str or None
-        `regions_from` and `features_from`: folders of the images' regions and features, for a model that learnt from
-        users' own; None: those of the run.
+        `regions` and `features`: folders of the images' regions and features, for a model that learnt from users'
+        own; None: those of the run.
 
     Returns
     -------
@@ -124,8 +124,9 @@ def evaluate_row(
     config = folder.run().settings
     holdout = config.splits.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
     splits = replace(config.splits, holdout=holdout)
+    config = replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits)
     known: dict[str, Any] = {name: folder for name, folder in given.items() if folder is not None}
-    config = replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits, **known)
+    config = replace(config, images=replace(config.images, **known))
     images = open_folder(config)
     segmenter = Segmenter.load(row.path, features=folder.features)
     segmenter.describer_ = Describer.load(folder.features, **means.builder_options(len(images[split])))
@@ -141,8 +142,8 @@ def _void_in(config: RunConfig, data: Path) -> RunConfig:
     if not data.is_dir():
         return config
     known = {entry.name for entry in Classes.read(data / "classes.txt").entries}
-    void, drop = (tuple(name for name in names if name in known) for names in (config.void, config.drop))
-    return replace(config, void=void, drop=drop)
+    void, drop = (tuple(name for name in names if name in known) for names in (config.images.void, config.images.drop))
+    return replace(config, images=replace(config.images, void=void, drop=drop))
 
 
 def full_metrics(found: Evaluation, split: str, ceiling: Ceiling) -> Metrics:

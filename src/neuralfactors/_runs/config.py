@@ -55,6 +55,38 @@ class Splits:
 
 
 @dataclass(frozen=True)
+class ImageOptions:
+    """How `ImageFolder`, whose options these are, reads the images of a run.
+
+    Parameters
+    ----------
+    void, drop : sequence of str, default=()
+        Classes that are void, and classes that are left out.
+    regions, features : str, default=None
+        Folders of regions and of features that users have made.
+    pages : "channels" or "pictures", default=None
+        What the pages of a TIFF are.
+    """
+
+    void: tuple[str, ...] = ()
+    drop: tuple[str, ...] = ()
+    regions: str | None = None
+    features: str | None = None
+    pages: PageUse | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("void", "drop"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        if self.pages not in (None, *get_args(PageUse)):
+            raise ValueError(f"pages must be one of {', '.join(get_args(PageUse))}, got {self.pages!r}")
+
+    def resolved(self) -> ImageOptions:
+        """The same with absolute paths."""
+        regions, features = (path and str(Path(path).resolve()) for path in (self.regions, self.features))
+        return replace(self, regions=regions, features=features)
+
+
+@dataclass(frozen=True)
 class RunConfig:
     """A run: variants trained on one set of images with the same features.
 
@@ -67,7 +99,7 @@ class RunConfig:
     kind : str, default="train"
         "train", "compare", "demo" or "tune": what reports call it.
     features : mapping, default={}
-        Options of `FeatureSettings`.
+        Options of `FeatureSettings`, as its `of` takes them.
     parameters : mapping, default={}
         Changes of the estimators' parameters by variant; those under ``"*"`` are for all variants that have the
         parameter. "balance" among them is that of the `Segmenter`.
@@ -79,18 +111,14 @@ class RunConfig:
         Number of training images by variant, ``"*"`` for all others: so many are drawn by `seed`; 0 is no limit.
     mirror : bool, default=False
         Whether variants learn from the mirror images of the training images too.
-    void, drop : sequence of str, default=()
-        See `ImageFolder`.
+    images : ImageOptions, default=ImageOptions()
+        How they are read.
     seed : int, default=0
     preset : str, default=None
     n_examples : int, default=12
         How many images of the evaluated split are kept in the run folder, with all predictions.
-    regions_from, features_from : str, default=None
-        Folders of regions and of features that users have made; see `ImageFolder`.
     procedure : str, default="usual"
         What features and parameters began with: "usual", or "literal", as the paper says.
-    pages : "channels" or "pictures", default=None
-        What the pages of a TIFF are; see `ImageFolder`.
     """
 
     data: str
@@ -102,21 +130,15 @@ class RunConfig:
     splits: Splits = Splits()
     limits: Mapping[str, int] = field(default_factory=dict)
     mirror: bool = False
-    void: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
+    images: ImageOptions = ImageOptions()
     seed: int = 0
     preset: str | None = None
     n_examples: int = 12
-    regions_from: str | None = None
-    features_from: str | None = None
     procedure: str = "usual"
-    pages: PageUse | None = None
 
     def __post_init__(self) -> None:
         changed: dict[str, Any] = {
             "variants": tuple(map(variant_key, self.variants)),
-            "void": tuple(self.void),
-            "drop": tuple(self.drop),
             "limits": {key_or_all(name): limit for name, limit in self.limits.items()},
             "parameters": {key_or_all(name): encode(changes) for name, changes in self.parameters.items()},
             "features": encode(self.features),
@@ -130,8 +152,6 @@ class RunConfig:
             raise ValueError("variants must name at least one variant")
         if self.kind not in get_args(Kind):
             raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {self.kind!r}")
-        if self.pages not in (None, *get_args(PageUse)):
-            raise ValueError(f"pages must be one of {', '.join(get_args(PageUse))}, got {self.pages!r}")
         if self.balance is not None and not 0 <= self.balance <= 1:
             raise ValueError(f"balance must be between 0 and 1, got {self.balance}")
         for variant, limit in self.limits.items():
@@ -140,9 +160,7 @@ class RunConfig:
 
     def resolved(self) -> RunConfig:
         """The same with absolute paths, as a run records it: it may be resumed from anywhere."""
-        paths = (self.data, self.regions_from, self.features_from)
-        data, regions, features = (path and str(Path(path).resolve()) for path in paths)
-        return replace(self, data=data or "", regions_from=regions, features_from=features)
+        return replace(self, data=str(Path(self.data).resolve()), images=self.images.resolved())
 
     @property
     def data_name(self) -> str:

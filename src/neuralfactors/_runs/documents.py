@@ -25,7 +25,7 @@ from neuralfactors._common.files import (
     write_records,
 )
 
-FORMAT = 3  # of all files of a run; a reader refuses any other
+FORMAT = 4  # of all files of a run; a reader refuses any other
 _FORMAT = "format"
 T = TypeVar("T")
 

@@ -187,7 +187,7 @@ class Examples:
 
     def __post_init__(self) -> None:
         for name in self.names:
-            if Path(name).name != name:  # or it would be the path of another folder
+            if Path(name).name != name or name in ("", ".."):  # or it would be the path of another folder
                 raise ValueError(f"an example must have a plain name, got {name!r}")
 
 

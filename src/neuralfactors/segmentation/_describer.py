@@ -15,7 +15,8 @@ from torch import Tensor, nn
 
 from neuralfactors._common.ceiling import Stop
 from neuralfactors._common.files import FileFormatError
-from neuralfactors._common.persistence import State, load_model, readable, record_of, save_model
+from neuralfactors._common.persistence import State, load_model, readable, save_model
+from neuralfactors._common.seeds import seed_of
 from neuralfactors._core.graph import Graph
 from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.segmentation._auto_regions import choose_regions
@@ -28,6 +29,7 @@ from neuralfactors.segmentation._graphs import (
     weighted,
 )
 from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map, image_source, reader_of
+from neuralfactors.segmentation._pixels import PixelNetwork
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
 from neuralfactors.vision._backbones import is_onnx, load_backbone
 from neuralfactors.vision._builder import BuilderOptions
@@ -59,7 +61,9 @@ class Describer:
     scaling : Scaling or None
         Standardises their features; None before `learn`.
     stop : Stop or None
-        Why regions are not finer, where `learn` has chosen them.
+        Why regions are not finer, where `learn` has chosen them or images came with them.
+    pixels : PixelNetwork or None
+        Labels pixels near the borders between labels, where the settings want it.
     """
 
     def __init__(self, settings: FeatureSettings, classes: Classes, **options: Unpack[BuilderOptions]) -> None:
@@ -68,6 +72,7 @@ class Describer:
         self._asked = settings
         self.scaling: Scaling | None = None
         self.stop: Stop | None = None
+        self.pixels: PixelNetwork | None = None
 
     @property
     def n_labels(self) -> int:
@@ -96,13 +101,38 @@ class Describer:
             raise ValueError("there is no image to learn from")
         settings = replace(self._asked, n_own=_n_own(samples))
         if _come_with("regions", samples):
-            self.builder.settings = replace(settings, n_regions=OWN_REGIONS)
+            self.builder.settings, self.stop = replace(settings, n_regions=OWN_REGIONS), "own"
         elif self.chooses_regions:
             chosen = choose_regions(settings, samples, self.n_labels)
             self.builder.settings, self.stop = chosen.settings, chosen.stop
         else:
             self.builder.settings = settings
-        return self._labelled(samples, learn=True)
+        graphs = self._labelled(samples, learn=True)
+        if self._refines:
+            seed = seed_of(self._asked.random_state)
+            self.pixels = PixelNetwork.learn(samples, self.view, self.n_labels, seed)
+        return graphs
+
+    @property
+    def _refines(self) -> bool:
+        if self._asked.refine is not None:
+            return self._asked.refine
+        return self.chooses_regions and not self.builder.settings.own_regions
+
+    def view(self, sample: LabelledImage) -> NDArray[np.uint8]:
+        """The picture of a sample as features see it.
+
+        Parameters
+        ----------
+        sample : LabelledImage
+            Any image.
+
+        Returns
+        -------
+        ndarray of shape (h, w, 3)
+            uint8; see `FeatureBuilder.view`.
+        """
+        return self.builder.view(sample.read_image)
 
     def describe(self, samples: Sequence[LabelledImage]) -> LabelledGraphs:
         """The labelled graphs of other images.
@@ -195,10 +225,12 @@ class Describer:
         Returns
         -------
         dict of str to Tensor
-            Words and scaling, by name.
+            Words, scaling and, where there is one, the network of pixels, by name.
         """
         arrays = {f"words.{name}": array for name, array in self.builder.state()[1].items()}
         arrays |= {f"scaling.{name}": array for name, array in self._scaling().to_arrays().items()}
+        if self.pixels is not None:
+            arrays |= {f"pixels.{name}": array for name, array in vars(self.pixels).items()}
         return {name: torch.from_numpy(array) for name, array in arrays.items()}
 
     @classmethod
@@ -249,15 +281,17 @@ class Describer:
         """
         if document.get("class") != KIND:
             raise FileFormatError(f"{Path(folder)} contains a {document.get('class')!r}, not {KIND}")
-        settings = record_of(FeatureSettings, document["settings"], folder)
+        settings = _settings_from_json(document["settings"], folder)
         _check_backbone(document, settings, options.get("backbone"), Path(folder))
-        parts: dict[str, dict[str, NDArray[Any]]] = {"words": {}, "scaling": {}}
+        parts: dict[str, dict[str, NDArray[Any]]] = {"words": {}, "scaling": {}, "pixels": {}}
         for key, tensor in tensors.items():
             part, _, name = key.partition(".")
             parts[part][name] = tensor.numpy()
         describer = cls(settings, _classes_from_json(document["classes"]))
         describer.builder = FeatureBuilder.from_state(document["settings"], parts["words"], **options)
+        describer.stop = "own" if settings.own_regions else None
         describer.scaling = Scaling(**parts["scaling"])
+        describer.pixels = PixelNetwork(**parts["pixels"]) if parts["pixels"] else None
         return describer
 
 
@@ -280,6 +314,13 @@ def _label_counts(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]
         sizes = f"{labels.shape[1]} × {labels.shape[0]}, but the image is {image.shape[1]} × {image.shape[0]}"
         raise ValueError(f"the label map of {sample.name} is {sizes}")
     return image.label_counts(labels)
+
+
+def _settings_from_json(options: Mapping[str, Any], folder: str | os.PathLike[str]) -> FeatureSettings:
+    try:
+        return FeatureSettings.of(options)
+    except ValueError as error:
+        raise FileFormatError(f"{folder} has settings that this version does not know: {error}") from error
 
 
 def _check_backbone(

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.metrics import Scores
-from neuralfactors.segmentation._graph_prediction import each_on_all_cores
+from neuralfactors.segmentation._graph_prediction import Prediction, each_on_all_cores
 from neuralfactors.segmentation._graphs import LabelledGraphs
 from neuralfactors.segmentation._segmenter import Segmenter
 
@@ -26,7 +27,7 @@ class Evaluation:
     interaction : Scores
         Of the interaction factors alone.
     joint : Scores
-        Of both together: those of the predictions.
+        Of both together: those of the predictions, which are finer than regions where the features refine them.
     labels : list of ndarray of shape (V,)
         Predicted labels of the regions of every image.
     mean_interaction : ndarray of shape (L, L)
@@ -47,9 +48,7 @@ class Evaluation:
 
 def image_confusions(segmenter: Segmenter, graphs: LabelledGraphs) -> dict[str, NDArray[np.float64]]:
     """Pixels (N, L, L) of every image by true and predicted class, by parts of the model."""
-    n_labels, counts = segmenter.describer_.n_labels, []
-    for truth, found in zip(graphs.truth, each_on_all_cores(segmenter.explain_graph, graphs.X), strict=True):
-        counts.append([truth.confusion(found.by_part[part], n_labels) for part in PARTS])
+    counts = [[count[part] for part in PARTS] for count, _ in _judged(segmenter, graphs)]
     return dict(zip(PARTS, np.stack(counts, axis=1), strict=True))
 
 
@@ -71,11 +70,26 @@ def evaluate(segmenter: Segmenter, graphs: LabelledGraphs) -> Evaluation:
     n_labels = segmenter.describer_.n_labels
     counts = {part: np.zeros((n_labels, n_labels)) for part in PARTS}
     interactions, n_edges, labels = np.zeros((n_labels, n_labels)), 0, []
-    for truth, found in zip(graphs.truth, each_on_all_cores(segmenter.explain_graph, graphs.X), strict=True):
-        for part, y_pred in found.by_part.items():
-            counts[part] += truth.confusion(y_pred, n_labels)
+    for count, found in _judged(segmenter, graphs):
+        for part in PARTS:
+            counts[part] += count[part]
         interactions += found.interaction_sum
         n_edges += found.n_edges
         labels.append(found.joint)
     scores = {part: Scores(count) for part, count in counts.items()}
     return Evaluation(**scores, labels=labels, mean_interaction=interactions / max(n_edges, 1))
+
+
+def _judged(
+    segmenter: Segmenter, graphs: LabelledGraphs
+) -> Iterator[tuple[dict[str, NDArray[np.float64]], Prediction]]:
+    # Of every image, its pixels (L, L) by parts of the model, and what that says of its regions.
+    n_labels = segmenter.describer_.n_labels
+
+    def judge(n: int) -> tuple[dict[str, NDArray[np.float64]], Prediction]:
+        potentials = segmenter.potentials(graphs.X[n])
+        found = segmenter.explain_potentials(potentials)
+        count = {part: graphs.truth[n].confusion(y_pred, n_labels) for part, y_pred in found.by_part.items()}
+        return {**count, "joint": segmenter.confusion(graphs, n, potentials, found.joint)}, found
+
+    return each_on_all_cores(judge, range(len(graphs.X)))

@@ -18,13 +18,16 @@ from neuralfactors._core.potentials import Potentials
 from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.inference import solve
-from neuralfactors.metrics import Scores
+from neuralfactors.metrics import Scores, confusion_matrix
 from neuralfactors.segmentation._describer import Describer
-from neuralfactors.segmentation._graph_prediction import Prediction, as_arrays, each_on_all_cores
+from neuralfactors.segmentation._graph_prediction import Prediction, as_arrays, conditional_scores, each_on_all_cores
 from neuralfactors.segmentation._graphs import LabelledGraphs
 from neuralfactors.segmentation._labelled_images import Dataset, to_samples
 from neuralfactors.segmentation._segmenter_file import load_parts, save_parts
+from neuralfactors.vision import ImageGraph
 from neuralfactors.vision._builder import BuilderOptions
+from neuralfactors.vision._region_geometry import enlarge
+from neuralfactors.vision._sources import ImageSource
 
 
 class GraphLabeller(BaseEstimator):
@@ -96,9 +99,87 @@ class GraphLabeller(BaseEstimator):
         Scores
             Of all pixels together.
         """
-        predicted = each_on_all_cores(self.label_graph, graphs.X)
-        counts = [t.confusion(y, len(self.class_names)) for t, y in zip(graphs.truth, predicted, strict=True)]
-        return Scores(np.sum(counts, axis=0))
+
+        def counted(n: int) -> NDArray[np.float64]:
+            potentials = self.potentials(graphs.X[n])
+            return self.confusion(graphs, n, potentials, self.stages_[-1].decode(potentials))
+
+        return Scores(np.sum(list(each_on_all_cores(counted, range(len(graphs.X)))), axis=0))
+
+    def confusion(
+        self, graphs: LabelledGraphs, n: int, potentials: Potentials, labels: NDArray[np.int64]
+    ) -> NDArray[np.float64]:
+        """Number of pixels of a described image by true and predicted label.
+
+        Parameters
+        ----------
+        graphs : LabelledGraphs
+            From `describer_`.
+        n : int
+            Which of them.
+        potentials : Potentials
+            Of `potentials`, of this graph.
+        labels : ndarray of shape (V,)
+            Those that joint prediction gives to its regions.
+
+        Returns
+        -------
+        ndarray of shape (L, L)
+            The true label is that of the row.
+        """
+        n_labels = len(self.class_names)
+        if self.describer_.pixels is None:
+            return graphs.truth[n].confusion(labels, n_labels)
+        sample = graphs.samples[n]
+        painted, truth = self.paint(sample.read_image, graphs.images[n], potentials, labels), sample.read_labels()
+        return confusion_matrix(truth[truth >= 0], painted[truth >= 0], n_labels)
+
+    def paint_graph(self, graphs: LabelledGraphs, n: int, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Label map of a described image; see `paint`.
+
+        Parameters
+        ----------
+        graphs : LabelledGraphs
+            From `describer_`.
+        n : int
+            Which of them.
+        labels : ndarray of shape (V,)
+            Those that joint prediction gives to its regions.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            A label for every pixel.
+        """
+        if self.describer_.pixels is None:  # nothing has to be computed again
+            return graphs.images[n].paint(labels)
+        return self.paint(graphs.samples[n].read_image, graphs.images[n], self.potentials(graphs.X[n]), labels)
+
+    def paint(
+        self, image: ImageSource, described: ImageGraph, potentials: Potentials, labels: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Label map of an image: the labels of its regions, and near the borders between them those of pixels.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or what reads one
+            The picture.
+        described : ImageGraph
+            Its regions.
+        potentials : Potentials
+            Of `potentials`, of its graph.
+        labels : ndarray of shape (V,)
+            Those that joint prediction gives to the regions.
+
+        Returns
+        -------
+        ndarray of shape (H, W)
+            A label for every pixel.
+        """
+        if self.describer_.pixels is None:
+            return described.paint(labels)
+        view, scores = self.describer_.builder.view(image), conditional_scores(potentials, labels)
+        return enlarge(self.describer_.pixels.refine(view, described.regions, labels, scores), described.shape)
 
     def check_classes(self, classes: Classes, whose: str) -> None:
         """Refuse classes other than those of the model.
@@ -177,7 +258,21 @@ class GraphLabeller(BaseEstimator):
         Prediction
             Labels by parts of the model, and its mean interaction.
         """
-        potentials = self.potentials(graph)
+        return self.explain_potentials(self.potentials(graph))
+
+    def explain_potentials(self, potentials: Potentials) -> Prediction:
+        """All that the model says of a described graph, from its potentials.
+
+        Parameters
+        ----------
+        potentials : Potentials
+            Of `potentials`.
+
+        Returns
+        -------
+        Prediction
+            As from `explain_graph`.
+        """
         unary, interaction, edges = as_arrays(potentials)
         alone = solve(np.zeros_like(unary), interaction, edges).labels
         tables = interaction.sum(axis=0, dtype=np.float64)

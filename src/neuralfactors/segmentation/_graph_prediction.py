@@ -38,6 +38,18 @@ def as_arrays(potentials: Potentials) -> tuple[NDArray[Any], NDArray[Any], NDArr
     return potentials.unary.cpu().numpy(), potentials.interaction.cpu().numpy(), potentials.edges.cpu().numpy()
 
 
+def conditional_scores(potentials: Potentials, labels: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Scores (V, L) of the labels of every node while all others have theirs of `labels` (V,).
+
+    They are log-probabilities of the label given the others, but for a constant a node.
+    """
+    unary, interaction, edges = as_arrays(potentials)
+    scores, (one, other), number = unary.astype(np.float32), edges.T, np.arange(len(edges))
+    np.add.at(scores, one, interaction[number, :, labels[other]])
+    np.add.at(scores, other, interaction[number, labels[one], :])
+    return np.asarray(scores, dtype=np.float32)
+
+
 def each_on_all_cores(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
     """Results of a function, in order, by as many threads as torch has; solvers run without the interpreter's lock.
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from neuralfactors._common.seeds import RandomState
-from neuralfactors._core.graph import Graph
+from neuralfactors._core.potentials import Potentials
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
@@ -38,6 +38,7 @@ from neuralfactors.segmentation._targets import Targets
 from neuralfactors.vision import FeatureSettings, ImageGraph
 from neuralfactors.vision._builder import BuilderOptions
 from neuralfactors.vision._channels import rgb_of
+from neuralfactors.vision._sources import ImageSource
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
@@ -191,9 +192,11 @@ class Segmenter(GraphLabeller):
         self.describer_ = describer
         self.ceiling_ = train.ceiling(describer.n_labels)
         balance = default_balance(describer.builder.settings) if self.balance is None else self.balance
-        learnt = Targets(balance, self.cost, self.region_label).of(train, describer.n_labels)
+        targets = Targets(balance, self.cost, self.region_label).suited_to(train)
+        learnt = targets.of(train, describer.n_labels)
         stages = self._new_stages(describer, learnt.class_weight, len(train.X), train.labelled_share)
-        self.stages_ = fit_stages(stages, learnt, validation)
+        held = None if validation is None else (validation.X, targets.all_labels(validation))
+        self.stages_ = fit_stages(stages, learnt, held)
         return self
 
     def describer(self, classes: Classes) -> Describer:
@@ -254,8 +257,7 @@ class Segmenter(GraphLabeller):
         ndarray of shape (H, W)
             Labels, which number `class_names`.
         """
-        described, graph = self._describe(image)
-        return described.paint(self.label_graph(graph))
+        return self._labelled(image)[0]
 
     def predict_proba(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.float32]]:
         """Probabilities of the labels of every pixel, which are those of its region.
@@ -304,11 +306,8 @@ class Segmenter(GraphLabeller):
         labels, confidence : ndarray of shape (H, W)
             Labels, and from 0 to 1 how sure they are.
         """
-        described, graph = self._describe(image)
-        potentials = self.potentials(graph)
-        labels = self.stages_[-1].decode(potentials)
-        sure = self.region_proba(potentials)[np.arange(len(labels)), labels]
-        return described.paint(labels), described.paint(sure)
+        labels, described, potentials = self._labelled(image)
+        return labels, self.region_proba(potentials)[described.full_regions, labels]
 
     def explain(self, image: Picture) -> Explanation:
         """Label maps by the unary factors alone, by the interaction factors alone, and by both.
@@ -324,18 +323,28 @@ class Segmenter(GraphLabeller):
             The three maps; `picture` shows them side by side.
         """
         picture = rgb_of(read_picture(image))
-        described, graph = self._describe(image)
-        found = self.explain_graph(graph)
+        source = self._source(image)
+        described, graph = self.describer_.graph(source)
+        potentials = self.potentials(graph)
+        found = self.explain_potentials(potentials)
         maps = {part: described.paint(labels) for part, labels in found.by_part.items()}
+        maps["joint"] = self.paint(source, described, potentials, found.joint)
         return Explanation(**maps, image=picture, palette=self.describer_.classes.palette)
 
     def _proba_of(self, image: Picture) -> NDArray[np.float32]:
-        described, graph = self._describe(image)
+        described, graph = self.describer_.graph(self._source(image))
         return described.paint(self.region_proba(self.potentials(graph)))
 
-    def _describe(self, image: Picture) -> tuple[ImageGraph, Graph]:
+    def _labelled(self, image: Picture) -> tuple[NDArray[np.int64], ImageGraph, Potentials]:
+        # The label map of an image, its regions and their potentials.
+        source = self._source(image)
+        described, graph = self.describer_.graph(source)
+        potentials = self.potentials(graph)
+        return self.paint(source, described, potentials, self.stages_[-1].decode(potentials)), described, potentials
+
+    def _source(self, image: Picture) -> ImageSource:
         check_is_fitted(self, "stages_")
-        return self.describer_.graph(picture_source(image))
+        return picture_source(image)
 
     def _new_stages(
         self, describer: Describer, class_weight: NDArray[np.float64] | None, n_images: int, labelled: float = 1.0

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from sklearn.base import clone
 
 from neuralfactors.estimators import StructuralSVM, StructuredEstimator
+from neuralfactors.estimators._validation import Labelled
 from neuralfactors.segmentation._defaults import WITH_CNN, default_parameters
-from neuralfactors.segmentation._graphs import LabelledGraphs
 from neuralfactors.segmentation._targets import TrainingData
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def new_stages(
 
 
 def fit_stages(
-    stages: list[StructuredEstimator], train: TrainingData, validation: LabelledGraphs | None
+    stages: list[StructuredEstimator], train: TrainingData, validation: Labelled | None
 ) -> list[StructuredEstimator]:
     """The stages after each has learnt from what the one before makes of the graphs.
 
@@ -71,20 +71,20 @@ def fit_stages(
         See `new_stages`.
     train : TrainingData
         What they learn from.
-    validation : LabelledGraphs or None
-        What a stage with a trainer is judged by after every epoch.
+    validation : pair (X, Y) or None
+        Graphs and labels by which a stage with a trainer is judged after every epoch.
 
     Returns
     -------
     list of StructuredEstimator
         The same, fitted.
     """
-    X, held = train.X, None if validation is None else validation.X
+    X, held = train.X, validation
     for number, stage in enumerate(stages):
-        judged = validation is not None and "trainer" in stage.get_params()
-        stage.fit(X, train.Y, **({"validation": (held, validation.Y)} if judged and validation is not None else {}))
+        judged = held is not None and "trainer" in stage.get_params()
+        stage.fit(X, train.Y, **({"validation": held} if judged else {}))
         if number + 1 < len(stages):
-            X, held = stage.transform(X), None if held is None else stage.transform(held)
+            X, held = stage.transform(X), None if held is None else (stage.transform(held[0]), held[1])
     return stages
 
 

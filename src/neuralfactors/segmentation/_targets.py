@@ -68,10 +68,17 @@ class Targets:
         """Label (V,) of each region; −1 is void."""
         return truth.y if self.region_label == "majority" else truth.labelled
 
+    def suited_to(self, graphs: LabelledGraphs) -> Targets:
+        """These, in which void pixels have no vote if the labels of `graphs` are scribbles."""
+        return self if graphs.labelled_share >= SPARSE else replace(self, region_label="labelled")
+
+    def all_labels(self, graphs: LabelledGraphs) -> list[NDArray[np.int64]]:
+        """Labels (V,) of the regions of every image."""
+        return [self.labels(truth) for truth in graphs.truth]
+
     def of(self, graphs: LabelledGraphs, n_labels: int) -> TrainingData:
         """What to learn from `graphs`."""
-        rule = self if graphs.labelled_share >= SPARSE else replace(self, region_label="labelled")
-        Y = [rule.labels(truth) for truth in graphs.truth]
+        Y = self.suited_to(graphs).all_labels(graphs)
         weight = class_weights(self._sizes(graphs, Y, n_labels), self.balance)
         if self.cost == "area":
             return TrainingData(graphs.X, Y, weight)

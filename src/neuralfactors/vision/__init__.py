@@ -12,7 +12,7 @@ with needs(__name__, "segment"):
     from neuralfactors.vision._onnx import OnnxBackbone
     from neuralfactors.vision._region_geometry import majority_labels, paint, region_edges
     from neuralfactors.vision._regions import find_regions
-    from neuralfactors.vision._settings import CNNSettings, FeatureSettings
+    from neuralfactors.vision._settings import CNNSettings, FeatureSettings, WordSettings
 
 __all__ = [
     "CNNSettings",
@@ -20,6 +20,7 @@ __all__ = [
     "FeatureSettings",
     "ImageGraph",
     "OnnxBackbone",
+    "WordSettings",
     "find_regions",
     "majority_labels",
     "paint",

@@ -34,7 +34,6 @@ DRAFT_MEMORY = 2**30
 # Words are counted by kernels that need no interpreter: so many cores are kept busy by threads, which start at once and
 # hand over what they have made. More cores would wait for the interpreter, and networks have threads of their own.
 MAX_THREADS = 4
-OLDER = {"softness": 0.0, "boundaries": False}  # of settings in files that are older than these options
 
 
 class BuilderOptions(TypedDict, total=False):
@@ -132,6 +131,21 @@ class FeatureBuilder:
         """
         return self.transform_many([image])[0]
 
+    def view(self, image: ImageSource) -> NDArray[np.uint8]:
+        """An image as its features see it.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (H, W, 3), or callable that reads one
+            The picture, as in `transform`.
+
+        Returns
+        -------
+        ndarray of shape (h, w, 3)
+            uint8, smaller than the picture where that exceeds `max_side`.
+        """
+        return features.seen(read(image), self.settings, Channels.of(self._words()))[0]
+
     def transform_many(self, images: Sequence[ImageSource]) -> Sequence[ImageGraph]:
         """The graphs of images.
 
@@ -207,7 +221,7 @@ class FeatureBuilder:
             if made is not None:
                 drafts[n] = made
         points = {kind: np.concatenate([sample[kind] for sample in samples]) for kind in WORD_KINDS}
-        sizes = {"node": self.settings.node_words, "edge": self.settings.edge_words}
+        sizes = {"node": self.settings.words.node_words, "edge": self.settings.words.edge_words}
         self.words_ = {
             f"{use}_{kind}": learn_words(points[kind], n_words, seed_of(self.settings.random_state))
             for use, numbers in sizes.items()
@@ -251,7 +265,7 @@ class FeatureBuilder:
         FeatureBuilder
             Ready to transform.
         """
-        builder = cls(FeatureSettings(**{**OLDER, **settings}), **options)
+        builder = cls(FeatureSettings.of(settings), **options)
         builder.words_ = {name: np.ascontiguousarray(array, dtype=np.float32) for name, array in words.items()}
         return builder
 

@@ -69,17 +69,22 @@ def draft(image: Picture, settings: FeatureSettings, given: Given = NOTHING, cha
     `channels` say what the values mean; None: they are RGB of 8 bits.
     """
     check_given(given, settings)
-    values = None
-    if channels is None:
-        reduced = np.asarray(reduce_to(check_plain(check_picture(image)), settings.max_side), dtype=np.uint8)
-    else:
-        few = reduce_to(channels.check(check_picture(image)), settings.max_side)
-        reduced, values = channels.view(few), channels.values(few)
+    reduced, values = seen(image, settings, channels)
     with one_blas_thread:  # a product as small as the luminance is not worth waking others for
-        lattice = dense_daisy(reduced, stride=settings.stride, radius=settings.radius)
+        lattice = dense_daisy(reduced, stride=settings.words.stride, radius=settings.words.radius)
     own = given.regions
     regions = None if own is None else adopt_regions(own, image.shape[:2], reduced.shape[:2])
     return Draft(reduced, (image.shape[0], image.shape[1]), lattice, regions, given, values)
+
+
+def seen(
+    image: Picture, settings: FeatureSettings, channels: Channels | None
+) -> tuple[NDArray[np.uint8], NDArray[np.float32] | None]:
+    """The three colours (h, w, 3) by which `image` is looked at, and its values (h, w, C) if they are not these."""
+    if channels is None:
+        return np.asarray(reduce_to(check_plain(check_picture(image)), settings.max_side), dtype=np.uint8), None
+    few = reduce_to(channels.check(check_picture(image)), settings.max_side)
+    return channels.view(few), channels.values(few)
 
 
 def check_given(given: Given, settings: FeatureSettings) -> None:
@@ -163,14 +168,14 @@ def _bags(
     # Histograms (V, K) of the words of both kinds side by side, for "node" and for "edge".
     lattice = draft.lattice.reshape(-1, draft.lattice.shape[2])
     points = {"gradient": lattice, "colour": draft.colours()}
-    cells = {"gradient": region_cells(regions, settings.stride), "colour": region_cells(regions)}
-    bags, softness = {}, settings.softness or 0.0
+    cells = {"gradient": region_cells(regions, settings.words.stride), "colour": region_cells(regions)}
+    bags, softness = {}, settings.words.softness or 0.0
     for use in ("node", "edge") if settings.uses_words else ("edge",):
         histograms = [
             word_histograms(points[kind], words[f"{use}_{kind}"], cells[kind], softness) for kind in WORD_KINDS
         ]
         bag = np.concatenate(histograms, axis=1)
-        bags[use] = np.sqrt(bag) if settings.root else bag
+        bags[use] = np.sqrt(bag) if settings.words.root else bag
     return bags
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,8 +13,48 @@ from neuralfactors._common.seeds import RandomState, seed_of
 KINDS = ("bow", "cnn", "bow+cnn", "own")
 WORD_REGIONS, CNN_REGIONS = 300, 1000
 WORD_SOFTNESS = 0.5
-OF_WORDS = ("stride", "radius", "node_words", "edge_words", "max_side", "random_state")
 OF_CNN = ("backbone", "cnn")
+JOINED = "__"  # between the name of a part and that of its option, as in scikit-learn
+
+
+@dataclass(frozen=True)
+class WordSettings:
+    """How descriptors become bags of words: which ones are taken, and how they are counted.
+
+    Parameters
+    ----------
+    stride : int, default=4
+        Distance between the DAISY descriptors, in pixels.
+    radius : int, default=8
+        Their size, in pixels.
+    node_words : tuple of (int, int), default=(60, 30)
+        Numbers of gradient and of colour words for nodes.
+    edge_words : tuple of (int, int), default=(10, 5)
+        Those for each end of an edge.
+    softness : float, default=None
+        How far from a word a descriptor still counts for it, in distances between neighbouring words; 0: only the
+        nearest word counts. None: 0.5, by which int+nrl gains a point on MSRC-21 and KITTI; 0 with CNN features.
+    root : bool, default=True
+        Whether a histogram holds the square roots of the words' shares, which tell rare words apart better: logistic
+        regression on MSRC-21 gains four points by it.
+    """
+
+    stride: int = 4
+    radius: int = 8
+    node_words: tuple[int, int] = (60, 30)
+    edge_words: tuple[int, int] = (10, 5)
+    softness: float | None = None
+    root: bool = True
+
+    def __post_init__(self) -> None:
+        _check_at_least_one(self, "stride", "radius")
+        if not 0 <= (self.softness or 0.0) < math.inf:
+            raise ValueError(f"softness must be positive, or 0 for the nearest word only, got {self.softness}")
+        for name in ("node_words", "edge_words"):
+            numbers = tuple(getattr(self, name))
+            if len(numbers) != 2 or min(numbers) < 1:
+                raise ValueError(f"{name} must be two positive numbers, of gradient and colour words, got {numbers}")
+            object.__setattr__(self, name, numbers)
 
 
 @dataclass(frozen=True)
@@ -70,20 +110,8 @@ class FeatureSettings:
         See `find_regions`.
     merge_from : int, default=1
         See `find_regions`. Where the number of regions is chosen, regions may be merged from four times as many.
-    stride : int, default=4
-        Distance between the DAISY descriptors, in pixels.
-    radius : int, default=8
-        Their size, in pixels.
-    node_words : tuple of (int, int), default=(60, 30)
-        Numbers of gradient and of colour words for nodes.
-    edge_words : tuple of (int, int), default=(10, 5)
-        Those for each end of an edge.
-    softness : float, default=None
-        How far from a word a descriptor still counts for it, in distances between neighbouring words; 0: only the
-        nearest word counts. None: 0.5, by which int+nrl gains a point on MSRC-21 and KITTI; 0 with CNN features.
-    root : bool, default=True
-        Whether a histogram holds the square roots of the words' shares, which tell rare words apart better: logistic
-        regression on MSRC-21 gains four points by it.
+    words : WordSettings, default=WordSettings()
+        What bags of words are made of; a mapping of the same options will do.
     standardise : bool, default=True
         Whether a `Segmenter` scales every feature to mean 0 and standard deviation 1 over the training images.
     boundaries : bool, default=None
@@ -100,6 +128,9 @@ class FeatureSettings:
         Larger images are reduced to this before anything else; the labels are painted at full size again.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the clustering into words; a generator is asked for one at once, which is then kept.
+    refine : bool, default=None
+        Whether pixels near the borders between labels choose among the labels around them, by a small network that
+        looks at them alone. None: where a `Segmenter` chooses the number of regions.
     n_own : int, default=0
         How many features of a region or pixel come with every image; a `Segmenter` that learns from such images sets
         it.
@@ -115,12 +146,7 @@ class FeatureSettings:
     compactness: float = 30.0
     min_area: float = 0.0
     merge_from: int = 1
-    stride: int = 4
-    radius: int = 8
-    node_words: tuple[int, int] = (60, 30)
-    edge_words: tuple[int, int] = (10, 5)
-    softness: float | None = None
-    root: bool = True
+    words: WordSettings = field(default_factory=WordSettings)
     standardise: bool = True
     boundaries: bool | None = None
     position: bool = False
@@ -128,34 +154,63 @@ class FeatureSettings:
     cnn: CNNSettings = field(default_factory=CNNSettings)
     max_side: int = 1024
     random_state: RandomState = 0
+    refine: bool | None = None
     n_own: int = 0
 
     def __post_init__(self) -> None:
         if self.features not in KINDS:
             raise ValueError(f"features must be one of {', '.join(map(repr, KINDS))}, got {self.features!r}")
         object.__setattr__(self, "random_state", seed_of(self.random_state))
-        if self.softness is None:
-            object.__setattr__(self, "softness", 0.0 if self.uses_cnn else WORD_SOFTNESS)
+        for name, part in PARTS.items():
+            if isinstance(given := getattr(self, name), Mapping):
+                object.__setattr__(self, name, part(**given))
+        if self.words.softness is None:
+            softness = 0.0 if self.uses_cnn else WORD_SOFTNESS
+            object.__setattr__(self, "words", dataclasses.replace(self.words, softness=softness))
         if self.boundaries is None:
             object.__setattr__(self, "boundaries", self.uses_cnn)
         if self.n_regions < OWN_REGIONS:
             raise ValueError(f"n_regions must be at least 1, 0 to be chosen, or −1 for your own, got {self.n_regions}")
-        for name in ("merge_from", "stride", "radius", "max_side"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1, got {getattr(self, name)}")
+        _check_at_least_one(self, "merge_from", "max_side")
         if self.n_own < 0:
             raise ValueError(f"n_own must not be negative, got {self.n_own}")
         if not self.compactness > 0:
             raise ValueError(f"compactness must be positive, got {self.compactness}")
-        if not 0 <= (self.softness or 0.0) < math.inf:
-            raise ValueError(f"softness must be positive, or 0 for the nearest word only, got {self.softness}")
-        for name in ("node_words", "edge_words"):
-            numbers = tuple(getattr(self, name))
-            if len(numbers) != 2 or min(numbers) < 1:
-                raise ValueError(f"{name} must be two positive numbers, of gradient and colour words, got {numbers}")
-            object.__setattr__(self, name, numbers)
-        if isinstance(self.cnn, Mapping):
-            object.__setattr__(self, "cnn", CNNSettings(**self.cnn))
+
+    @classmethod
+    def of(cls, options: Mapping[str, Any]) -> FeatureSettings:
+        """The settings of `options`, among which "words__root" is the option "root" of "words".
+
+        Parameters
+        ----------
+        options : mapping
+            Values by name.
+
+        Returns
+        -------
+        FeatureSettings
+            All else has its default.
+
+        Raises
+        ------
+        ValueError
+            If there is no option of that name.
+
+        Examples
+        --------
+        >>> FeatureSettings.of({"features": "cnn", "words__root": False}).words.root
+        False
+        """
+        found: dict[str, Any] = {}
+        for name, value in _flattened(options):
+            part, joined, option = name.partition(JOINED)
+            if not is_option(name):
+                raise ValueError(f"features have no option {name!r}{_hint(name)}")
+            if joined:
+                found.setdefault(part, {})[option] = value
+            else:
+                found[name] = value
+        return cls(**found)
 
     @classmethod
     def fine(cls, **changes: Any) -> FeatureSettings:
@@ -208,13 +263,16 @@ class FeatureSettings:
     @property
     def of_words(self) -> dict[str, Any]:
         """Those of the options that words depend on."""
-        return {name: value for name, value in self.to_dict().items() if name in OF_WORDS}
+        words = self.to_dict()["words"]
+        learnt = {name: value for name, value in words.items() if name not in ("softness", "root")}
+        return {**learnt, "max_side": self.max_side, "random_state": self.random_state}
 
     @property
     def of_graphs(self) -> dict[str, Any]:
         """Those of the options that the graph of an image depends on when the words are given."""
-        unused = {"random_state", "standardise"} | (set() if self.uses_cnn else {*OF_CNN})
-        return {name: value for name, value in self.to_dict().items() if name not in unused}
+        unused = {"random_state", "standardise", "words", "refine"} | (set() if self.uses_cnn else {*OF_CNN})
+        options = self.to_dict()
+        return {**options["words"], **{name: value for name, value in options.items() if name not in unused}}
 
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON can hold them.
@@ -225,3 +283,40 @@ class FeatureSettings:
             ``FeatureSettings(**settings.to_dict())`` is the way back.
         """
         return dataclasses.asdict(self)
+
+
+PARTS: dict[str, type[WordSettings | CNNSettings]] = {"words": WordSettings, "cnn": CNNSettings}
+
+
+def is_option(name: str) -> bool:
+    """Whether `name` is that of an option of `FeatureSettings`, or of one of a part, such as "words__root"."""
+    part, joined, option = name.partition(JOINED)
+    if joined:
+        return part in PARTS and option in _names(PARTS[part])
+    return name in _names(FeatureSettings)
+
+
+def _flattened(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name, value in options.items():
+        if name not in PARTS:
+            yield name, value
+        elif isinstance(value, Mapping):
+            yield from ((f"{name}{JOINED}{option}", each) for option, each in value.items())
+        else:
+            raise ValueError(f"{name} must be a mapping of options, got {value!r}")
+
+
+def _names(kind: type[Any]) -> list[str]:
+    return [each.name for each in dataclasses.fields(kind)]
+
+
+def _hint(name: str) -> str:
+    """Where an option of that name is found, if it belongs to a part."""
+    found = [f"{part}{JOINED}{name}" for part, kind in PARTS.items() if name in _names(kind)]
+    return f": it is {found[0]!r}" if found else ""
+
+
+def _check_at_least_one(settings: Any, *names: str) -> None:
+    for name in names:
+        if getattr(settings, name) < 1:
+            raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")

@@ -90,7 +90,7 @@ def word_histograms(
     cells : sparse array of shape (V, N)
         How regions are made up of cells; see `region_cells`.
     softness : float, default=0.0
-        As in `FeatureSettings`; 0: a descriptor counts for its nearest word only.
+        As in `WordSettings`; 0: a descriptor counts for its nearest word only.
 
     Returns
     -------

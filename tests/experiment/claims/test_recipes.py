@@ -4,7 +4,7 @@ from dataclasses import fields
 
 import pytest
 
-from neuralfactors._experiment.claims.recipes import CLAIMS, RECIPES, check_claims, needed
+from neuralfactors._experiment.claims.recipes import CLAIMS, RECIPES, check_claims, check_regressions, needed
 
 
 @pytest.mark.parametrize("key", CLAIMS)
@@ -17,8 +17,18 @@ def test_sides_differ_in_what_the_claim_is_about(key):
 
 
 def test_recipes_come_after_what_they_start_from():
-    assert needed(["integrated-neural"]) == ["bif-nrl", "bif-nrl-on", "int-nrl-on"]
-    assert sorted(needed(list(CLAIMS))) == sorted(RECIPES)
+    assert needed(["integrated-neural"], "full") == ["bif-nrl", "bif-nrl-on", "int-nrl-on"]
+    assert sorted(needed(list(CLAIMS), "full")) == sorted(RECIPES)
+
+
+def test_a_weak_regression_is_tried_only_where_there_is_one():
+    for claim in CLAIMS.values():
+        has_regression = any(RECIPES[recipe].unary is None for recipe in (claim.better, claim.worse))
+        assert ("weak" in claim.regressions) == has_regression
+    assert not {"int-nrl", "int-lin", "3-layer"} & {*needed(list(CLAIMS), "weak")}
+    check_regressions(["depth", "dagger"], ["full", "weak"])
+    with pytest.raises(ValueError, match=r"no side of depth has a regression that could be weak"):
+        check_regressions(["dagger", "depth"], ["weak"])
 
 
 def test_unknown_claims_are_refused():

@@ -1,6 +1,8 @@
 """An experiment on claims, on scenes: its figures, and that nothing is done twice."""
 
 import json
+import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,10 +10,11 @@ from work import counting
 
 from neuralfactors._experiment import Means
 from neuralfactors._experiment.claims.bootstrap import paired
-from neuralfactors._experiment.claims.study import Study, settle_claims
+from neuralfactors._experiment.claims.study import Chosen, Study, settle_claims
 from neuralfactors._experiment.claims.training import Bench
 from neuralfactors._runs import RunConfig, Splits
 from neuralfactors._runs.claims import claims_document
+from neuralfactors._runs.documents import Document
 
 
 def study_of(scenes, **changes):
@@ -46,6 +49,17 @@ def test_figures_are_those_of_the_counts(settled):
         assert found.value == pytest.approx(sides)
     assert claim.synergy == {}
     assert set(report.claims[0].synergy) == {"interaction", "part"}
+
+
+def test_trials_before_an_interruption_are_not_made_again(scenes, settled, tmp_path):
+    again = shutil.copytree(settled, tmp_path / "again")
+    kept = Document(Chosen, again / "rates" / "int-lin-dagger-full.json")
+    before = kept.read()
+    kept.write(replace(before, scores=before.scores[:1]))
+    with counting(fits=(Bench, "fit")) as done:
+        settle_claims(study_of(scenes), again, Means(n_jobs=1))
+    assert done == {"fits": 1}  # the second trial
+    assert kept.read() == before
 
 
 def test_nothing_is_done_twice_and_more_seeds_can_be_asked(scenes, settled):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -10,6 +11,7 @@ from neuralfactors._experiment.variants import N_LABELS
 Units = tuple[int | str, ...]
 Regression = Literal["full", "weak"]
 REGRESSIONS: tuple[Regression, ...] = ("full", "weak")
+FULL: tuple[Regression, ...] = ("full",)
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,20 @@ RECIPES = {
 
 @dataclass(frozen=True)
 class Claim:
-    """That one side is better than the other; `regressions` are those under which it is tested."""
+    """That one side is better than the other.
+
+    Parameters
+    ----------
+    text : str
+        What it says.
+    better, worse : str
+        Two recipes.
+    regressions : tuple of "full" or "weak", default=("full", "weak")
+        Under which of them it is tested: where no side has a regression, a weak one would change nothing.
+    """
 
     text: str
-    better: str  # a recipe
+    better: str
     worse: str
     regressions: tuple[Regression, ...] = REGRESSIONS
 
@@ -67,9 +79,11 @@ class Claim:
 CLAIMS = {
     "integrated-neural": Claim("Integrated training beats bifurcated, neural interactions", "int-nrl-on", "bif-nrl-on"),
     "integrated-linear": Claim("Integrated training beats bifurcated, linear interactions", "int-lin-on", "bif-lin-on"),
-    "neural-integrated": Claim("Neural interactions beat linear ones in integrated training", "int-nrl", "int-lin"),
+    "neural-integrated": Claim(
+        "Neural interactions beat linear ones in integrated training", "int-nrl", "int-lin", FULL
+    ),
     "neural-bifurcated": Claim("Neural interactions beat linear ones in bifurcated training", "bif-nrl", "bif-lin"),
-    "depth": Claim("Three hidden layers beat one", "3-layer", "int-nrl"),
+    "depth": Claim("Three hidden layers beat one", "3-layer", "int-nrl", FULL),
     "dagger": Claim("int†+lin beats SGD", "int-lin-dagger", "bif-lin"),
 }
 SYNERGY = (
@@ -78,10 +92,12 @@ SYNERGY = (
 )  # claims whose sides are also compared by what their parts do alone
 
 
-def needed(claims: list[str]) -> list[str]:
-    """The recipes of `claims`, each after the one that it starts from."""
+def needed(claims: Sequence[str], regression: Regression) -> list[str]:
+    """The recipes of those of `claims` that are tested with `regression`, each after the one that it starts from."""
     found: dict[str, None] = {}
     for claim in claims:
+        if regression not in CLAIMS[claim].regressions:
+            continue
         for key in (CLAIMS[claim].worse, CLAIMS[claim].better):
             start = RECIPES[key].start
             found |= {start: None} if start else {}
@@ -95,3 +111,10 @@ def check_claims(names: list[str]) -> list[str]:
         if name not in CLAIMS:
             raise ValueError(f"claims must be some of {', '.join(CLAIMS)}, got {name!r}")
     return names
+
+
+def check_regressions(claims: Sequence[str], regressions: Sequence[Regression]) -> None:
+    """Refuse claims that none of `regressions` has a bearing on."""
+    for name in claims:
+        if not set(CLAIMS[name].regressions) & set(regressions):
+            raise ValueError(f"no side of {name} has a regression that could be weak: use --regressions full")

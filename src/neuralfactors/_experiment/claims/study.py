@@ -15,7 +15,15 @@ from numpy.typing import NDArray
 
 from neuralfactors._common.files import write_atomically
 from neuralfactors._experiment.claims.bootstrap import MEASURES, Counts, interval, paired, resampled
-from neuralfactors._experiment.claims.recipes import CLAIMS, RECIPES, SYNERGY, Regression, check_claims, needed
+from neuralfactors._experiment.claims.recipes import (
+    CLAIMS,
+    RECIPES,
+    SYNERGY,
+    Regression,
+    check_claims,
+    check_regressions,
+    needed,
+)
 from neuralfactors._experiment.claims.training import BASIS, Bench
 from neuralfactors._experiment.data import Means, Prepared, open_data, prepare, used_splits
 from neuralfactors._experiment.models import check_config, targets_of
@@ -33,11 +41,11 @@ DECADES = 1.0  # how far trials go up and down from the rates that a side begins
 
 @dataclass(frozen=True)
 class Chosen:
-    """What the trials of a side found."""
+    """What the trials of a side have found so far."""
 
     rates: Mapping[str, float]
     score: float
-    scores: tuple[float, ...]  # of all trials
+    scores: tuple[float, ...]  # of all trials that were made
 
 
 @dataclass(frozen=True)
@@ -69,6 +77,7 @@ class Study:
 
     def __post_init__(self) -> None:
         check_claims(list(self.claims))
+        check_regressions(self.claims, self.regressions)
         if self.n_trials < 1 or not self.seeds:
             raise ValueError(f"there must be a seed and a trial, got seeds {self.seeds} and {self.n_trials} trials")
 
@@ -104,7 +113,7 @@ def settle_claims(study: Study, out: str | os.PathLike[str], means: Means | None
         _refuse_others(study, folder)
         run = _Running(study, folder, means)
         for regression in study.regressions:
-            for recipe in needed(list(study.claims)):
+            for recipe in needed(study.claims, regression):
                 run.choose(recipe, regression)
         for seed in study.seeds:
             for regression in study.regressions:
@@ -147,27 +156,29 @@ class _Running:
         return Bench(config, self._prepared[use, seed], regression)
 
     def choose(self, recipe: str, regression: Regression) -> Chosen:
-        """The rates of a side by its trials."""
+        """The rates of a side by its trials, of which those that an interruption has left are not made again."""
         kept = Document(Chosen, self.folder / "rates" / f"{recipe}-{regression}.json")
         found = kept.read()
-        if found is None:
+        if found is None or len(found.scores) < self.study.n_trials:
             bench = self.bench("trials", regression, self.study.seeds[0])
-            found = self._search(bench, recipe, self._start(bench, recipe))
-            kept.write(found)
+            found = self._search(bench, recipe, kept, found.scores if found else ())
         return found
 
-    def _search(self, bench: Bench, recipe: str, start: StructuralSVM | None) -> Chosen:
-        begun = bench.rates(recipe)
+    def _search(self, bench: Bench, recipe: str, kept: Document[Chosen], known: Sequence[float]) -> Chosen:
+        start, begun = self._start(bench, recipe), bench.rates(recipe)
         space = [Dimension(name, now / 10**DECADES, now * 10**DECADES, now) for name, now in begun.items()]
         plan = Plan(space, self.study.n_trials, bench.config.seed)
         tried: list[tuple[dict[str, float], float]] = []
         for number in range(self.study.n_trials):
             best = max(range(number), key=lambda n: tried[n][1], default=None)
             rates = {**begun, **plan.parameters(number, best if number >= plan.n_coarse else None)}
+            if number < len(known):
+                tried.append((rates, known[number]))
+                continue
             tried.append((rates, _score(bench, recipe, rates, start)))
             logger.info("%s, %s regression, trial %d: %.4f", recipe, bench.regression, number, tried[-1][1])
-        rates, score = max(tried, key=lambda each: each[1])
-        return Chosen(rates, score, tuple(each[1] for each in tried))
+            kept.write(_best(tried))
+        return _best(tried)
 
     def _start(self, bench: Bench, recipe: str) -> StructuralSVM | None:
         """The solution that a side trains on from, with the rates that were chosen for it."""
@@ -181,7 +192,7 @@ class _Running:
     def judge_all(self, seed: int, regression: Regression) -> None:
         """Train all sides that have not been judged with that seed; those that start from one share its solution."""
         starts: dict[str, StructuralSVM] = {}
-        for recipe in needed(list(self.study.claims)):
+        for recipe in needed(self.study.claims, regression):
             if self.counts_path(recipe, regression, seed).exists():
                 continue
             bench, begins = self.bench("seeds", regression, seed), RECIPES[recipe].start
@@ -233,6 +244,11 @@ class _Running:
             for part, each in zip(PARTS, counts, strict=True)
         }
         return SideFigures(RECIPES[recipe].name, self.choose(recipe, regression).rates, parts)
+
+
+def _best(tried: Sequence[tuple[Mapping[str, float], float]]) -> Chosen:
+    rates, score = max(tried, key=lambda each: each[1])
+    return Chosen(rates, score, tuple(each[1] for each in tried))
 
 
 def _score(bench: Bench, recipe: str, rates: Mapping[str, float], start: StructuralSVM | None) -> float:

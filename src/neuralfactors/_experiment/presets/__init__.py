@@ -14,7 +14,7 @@ from typing import Any
 
 from neuralfactors._experiment.procedures import LITERAL, USUAL, procedure_called
 from neuralfactors._runs import RunConfig, Splits
-from neuralfactors._runs.config import Parameters
+from neuralfactors._runs.config import ImageOptions, Parameters
 from neuralfactors._runs.documents import decode
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.vision import FeatureSettings
@@ -66,14 +66,14 @@ class Preset:
         chosen = self.literally(features) if procedure == LITERAL else self.features[features]
         return RunConfig(
             data, tuple(rows), "compare", chosen.options, chosen.parameters,
-            splits=self.tuning if tuning else self.final, limits=chosen.limits, mirror=chosen.mirror, drop=self.drop,
-            preset=self.name, procedure=procedure,
+            splits=self.tuning if tuning else self.final, limits=chosen.limits, mirror=chosen.mirror,
+            images=ImageOptions(drop=self.drop), preset=self.name, procedure=procedure,
         )  # fmt: skip
 
     def literally(self, features: str) -> FeaturePreset:
         """What the preset has of the literal procedure: the same words and regions, but no more than the paper says."""
         usual, literal = self.features[features], procedure_called(LITERAL)
-        if FeatureSettings(**usual.options).uses_cnn:
+        if FeatureSettings.of(usual.options).uses_cnn:
             raise ValueError("the literal procedure is for bag-of-words features: use --features bow")
         parameters = {
             name: {**literal.parameters.get(name, {}), **self.literal.get(name, {})}

@@ -1,0 +1,147 @@
+"""A small network that labels pixels by a bank of filters, and with it label maps that are finer than regions.
+
+A region has one label. Near the borders between labels, where regions are most often wrong, each pixel takes one of the
+labels of its region and of that region's neighbours: the one that its own look and the scores of its region favour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+from torch.nn.functional import cross_entropy
+
+from neuralfactors.learning._threads import one_thread
+from neuralfactors.segmentation._graphs import class_weights
+from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map
+from neuralfactors.vision._filters import filter_responses
+from neuralfactors.vision._region_geometry import enlarge, region_edges
+
+LOOKED_AT, PIXELS = 50, 4000  # training images, at equal distances, and pixels of each
+HIDDEN, BATCH, RATE = 32, 1024, 0.003
+EPOCHS, STEPS = 40, 2000  # so many passes over the pixels, but no more steps than that
+BALANCE = 0.5  # how much rare classes count
+
+View = Callable[[LabelledImage], NDArray[np.uint8]]
+
+
+@dataclass(frozen=True, eq=False)
+class PixelNetwork:
+    """Labels of pixels by what is around them: one hidden layer on the responses of filters."""
+
+    mean: NDArray[np.float32]  # (D,) of the responses
+    scale: NDArray[np.float32]  # (D,) what they are multiplied by after that
+    inner: NDArray[np.float32]  # (D, H)
+    inner_bias: NDArray[np.float32]  # (H,)
+    outer: NDArray[np.float32]  # (H, L)
+    outer_bias: NDArray[np.float32]  # (L,)
+
+    @classmethod
+    def learn(cls, samples: Sequence[LabelledImage], view: View, n_labels: int, seed: int) -> Self | None:
+        """The network that training images teach; None where they have no label.
+
+        Parameters
+        ----------
+        samples : sequence of LabelledImage
+            All of them; fifty are looked at.
+        view : callable
+            The picture (h, w, 3) of a sample as features see it.
+        n_labels : int
+            Number of labels, L.
+        seed : int
+            Of which pixels are drawn, and of training.
+        """
+        rng, drawn = np.random.default_rng(seed), []
+        for sample in samples[:: -(-len(samples) // LOOKED_AT)]:
+            image = view(sample)
+            labels = enlarge(check_label_map(sample.read_labels(), sample.name), (image.shape[0], image.shape[1]))
+            known = np.flatnonzero(labels >= 0)
+            if len(known):
+                chosen = rng.choice(known, min(PIXELS, len(known)), replace=False)
+                drawn.append((filter_responses(image, chosen), labels.ravel()[chosen]))
+        if not drawn:
+            return None
+        X, y = (np.concatenate(part) for part in zip(*drawn, strict=True))
+        mean, scale = X.mean(axis=0), 1 / np.maximum(X.std(axis=0), 1e-6)
+        weight = class_weights(np.bincount(y, minlength=n_labels).astype(np.float64), BALANCE)
+        inner, outer = _trained((X - mean) * scale, y, weight, n_labels, seed)
+        layers = [part.detach().numpy() for layer in (inner, outer) for part in (layer.weight.T, layer.bias)]
+        return cls(mean, scale, *(np.ascontiguousarray(layer) for layer in layers))
+
+    def scores(self, responses: NDArray[np.float32]) -> NDArray[np.float32]:
+        """Log-probabilities (N, L), but for a constant a pixel, of labels by these `responses` (N, D) of filters."""
+        inner = self.scale[:, None] * self.inner
+        hidden = responses @ inner
+        hidden += self.inner_bias - self.mean @ inner
+        np.maximum(hidden, 0, out=hidden)
+        scores = hidden @ self.outer
+        scores += self.outer_bias
+        return np.asarray(scores, dtype=np.float32)
+
+    def refine(
+        self,
+        image: NDArray[np.uint8],
+        regions: NDArray[np.int32],
+        labels: NDArray[np.int64],
+        scores: NDArray[np.float32],
+    ) -> NDArray[np.int64]:
+        """Label (h, w) of every pixel.
+
+        Parameters
+        ----------
+        image : uint8 array of shape (h, w, 3)
+            The picture as features see it.
+        regions : int32 array of shape (h, w)
+            Region of each pixel.
+        labels : array of shape (V,)
+            Those that joint prediction gives to the regions.
+        scores : array of shape (V, L)
+            Log-probabilities of the labels of each region where all others have theirs, but for a constant.
+        """
+        painted = labels[regions]
+        allowed = candidates(regions, labels, scores.shape[1])
+        undecided = np.flatnonzero((allowed.sum(axis=1) > 1)[regions])
+        if len(undecided):
+            region = regions.ravel()[undecided]
+            of_pixels = self.scores(filter_responses(image, undecided))
+            of_pixels += np.where(allowed, scores, np.float32(-np.inf))[region]
+            painted.ravel()[undecided] = of_pixels.argmax(axis=1)
+        return np.asarray(painted, dtype=np.int64)
+
+
+def candidates(regions: NDArray[np.int32], labels: NDArray[np.int64], n_labels: int) -> NDArray[np.bool_]:
+    """Which labels (V, L) each of `regions` (h, w) or one that touches it has, where they have `labels` (V,)."""
+    allowed = np.zeros((len(labels), n_labels), dtype=bool)
+    allowed[np.arange(len(labels)), labels] = True
+    one, other = region_edges(regions).T
+    allowed[one, labels[other]] = allowed[other, labels[one]] = True
+    return allowed
+
+
+def _trained(
+    X: NDArray[np.float32], y: NDArray[np.int64], weight: NDArray[np.float64] | None, n_labels: int, seed: int
+) -> tuple[nn.Linear, nn.Linear]:
+    # The two layers, after Adam with a rate that falls to nothing.
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        inner, outer = nn.Linear(X.shape[1], HIDDEN), nn.Linear(HIDDEN, n_labels)
+    network = nn.Sequential(inner, nn.ReLU(), outer)
+    optimizer = torch.optim.Adam(network.parameters(), RATE)
+    n_steps = min(STEPS, -(-EPOCHS * len(y) // BATCH))
+    falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, n_steps)
+    features, labels = torch.from_numpy(np.asarray(X, dtype=np.float32)), torch.from_numpy(y)
+    weights = None if weight is None else torch.from_numpy(weight).float()
+    order = torch.Generator().manual_seed(seed)
+    with one_thread():
+        for _ in range(n_steps):
+            rows = torch.randint(len(labels), (BATCH,), generator=order)
+            optimizer.zero_grad()
+            torch.autograd.backward(cross_entropy(network(features[rows]), labels[rows], weights))
+            optimizer.step()
+            falling.step()
+    return inner, outer
