@@ -10,6 +10,7 @@ import os
 import time
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +78,7 @@ def described(
     settings: FeatureSettings, train: Sequence[Any], held: Sequence[Any]
 ) -> tuple[Describer, LabelledGraphs, LabelledGraphs]:
     samples, classes = to_samples(train, "train")
-    describer = Describer(settings, classes)
+    describer = Describer(settings, classes, cache=harness.CACHE)
     return describer, describer.learn(samples), describer.describe(to_samples(held, "train")[0])
 
 
@@ -86,29 +87,32 @@ def fitted(estimator: Any, describer: Describer, train: LabelledGraphs, held: La
     return evaluate(segmenter.fit_graphs(describer, train), held).joint
 
 
-def compare(train: Sequence[Any], held: Sequence[Any], seed: int) -> dict[str, tuple[Scores, float]]:
-    """Scores of the former default, of the unary network and of the default, with seconds of CPU."""
+def compare(train: Sequence[Any], held: Sequence[Any], seed: int) -> dict[str, list[float]]:
+    """Figures of the former default, of the unary network and of the default, with seconds of CPU."""
     n, found = len(train), {}
     before = described(FeatureSettings("cnn", n_regions=1000, boundaries=False), train, held)
     after = described(FeatureSettings("cnn"), train, held)
     runs = {"former": (former_model(n), before), "unary": (unary_network(n), after), "joint": (None, after)}
     for name, (estimator, graphs) in runs.items():
         start = time.process_time()
-        found[name] = fitted(estimator, *graphs, seed), time.process_time() - start
+        found[name] = [*figures(fitted(estimator, *graphs, seed)), time.process_time() - start]
     return found
 
 
-def figures(scores: Scores) -> np.ndarray:
-    return np.array([scores.pixel_accuracy, scores.class_mean_accuracy])
+def piece(name: str, draw: int) -> dict[str, list[float]]:
+    return compare(*unseen(name, draw), draw)
 
 
-def tell(report: harness.Report, case: str, draws: Sequence[Mapping[str, tuple[Scores, float]]]) -> None:
+def figures(scores: Scores) -> list[float]:
+    return [scores.pixel_accuracy, scores.class_mean_accuracy]
+
+
+def tell(report: harness.Report, case: str, draws: Sequence[Mapping[str, Sequence[float]]]) -> None:
     """Rows of a set: means over its draws, and the gains with their targets and their worst draw."""
-    values = {name: np.array([figures(draw[name][0]) for draw in draws]) for name in draws[0]}
+    values = {name: np.array([draw[name] for draw in draws]) for name in draws[0]}
     for name, each in values.items():
-        for k, measure in enumerate(("pixels", "class mean")):
+        for k, measure in enumerate(("pixels", "class mean", "seconds")):
             report.measured(case, f"{name}, {measure}", each[:, k].mean())
-        report.measured(case, f"{name}, seconds", float(np.mean([draw[name][1] for draw in draws])))
     for rival, targets in (("unary", GAIN_OVER_UNARY), ("former", GAIN_OVER_FORMER)):
         gains = values["joint"] - values[rival]
         for k, measure in enumerate(("pixels", "class mean")):
@@ -116,7 +120,9 @@ def tell(report: harness.Report, case: str, draws: Sequence[Mapping[str, tuple[S
             report.measured(case, f"joint less {rival}, {measure}, worst draw", gains[:, k].min())
 
 
-def measure(report: harness.Report, quick: bool, draws: int = 3) -> None:
+def measure(
+    report: harness.Report, quick: bool, draws: int = 3, sets: str = ",".join(SETS), record: Any = None
+) -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     report.note("Accuracies are shares. Training images only, a part of which is held out; one thread.")
@@ -124,12 +130,20 @@ def measure(report: harness.Report, quick: bool, draws: int = 3) -> None:
         scenes = make_scenes(6, random_state=1)
         tell(report, "scenes", [compare(scenes[:4], scenes[4:], 0)])
         return
-    for name, (_, _, n_train, n_held, _) in SETS.items():
+    kept = harness.Kept(record)
+    for name in sets.split(","):
+        _, _, n_train, n_held, _ = SETS[name]
         if not folder(name).is_dir():
             report.note(f"{folder(name)} is absent and left out.")
             continue
-        tell(report, f"{name}, {n_train} → {n_held}", [compare(*unseen(name, draw), draw) for draw in range(draws)])
+        found = [kept(f"{name} {draw}", partial(piece, name, draw)) for draw in range(draws)]
+        tell(report, f"{name}, {n_train} → {n_held}", found)
 
 
 if __name__ == "__main__":
-    harness.main("Context", measure, {"draws": {"type": int, "default": 3, "help": "of each set"}})
+    options = {
+        "draws": {"type": int, "default": 3, "help": "of each set"},
+        "sets": {"default": ",".join(SETS), "help": "names of public sets, joined by commas"},
+        "record": {"type": Path, "help": "file of what each draw found; what is there is not computed again"},
+    }
+    harness.main("Context", measure, options)

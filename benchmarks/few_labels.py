@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import context
@@ -17,7 +19,7 @@ from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Describer, LabelledGraphs
 from neuralfactors.segmentation._defaults import default_balance
 
-NUMBERS = (2, 5, 10, 20)
+NUMBERS, HELD = (2, 5, 10, 20), 20  # images to learn from, and to judge by
 TREES = 100
 LEARNERS = ("forest", "unary", "joint")
 
@@ -37,7 +39,7 @@ def forest(describer: Describer, train: LabelledGraphs, held: LabelledGraphs, se
     return Scores(np.sum(counts, axis=0))
 
 
-def learn(train: Sequence[Any], held: Sequence[Any], seed: int) -> dict[str, np.ndarray]:
+def learn(train: Sequence[Any], held: Sequence[Any], seed: int) -> dict[str, list[float]]:
     """Pixel and class-mean accuracy of each learner, all with the features and regions that the default has."""
     graphs = context.described(context.FeatureSettings("cnn"), train, held)
     return {
@@ -47,7 +49,7 @@ def learn(train: Sequence[Any], held: Sequence[Any], seed: int) -> dict[str, np.
     }
 
 
-def tell(report: harness.Report, case: str, draws: Sequence[dict[str, np.ndarray]]) -> None:
+def tell(report: harness.Report, case: str, draws: Sequence[dict[str, list[float]]]) -> None:
     for k, measure in enumerate(("pixels", "class mean")):
         values = {name: np.array([draw[name][k] for draw in draws]) for name in LEARNERS}
         for name, each in values.items():
@@ -57,7 +59,15 @@ def tell(report: harness.Report, case: str, draws: Sequence[dict[str, np.ndarray
         report.measured(case, f"joint less unary, {measure}, worst draw", gains.min())
 
 
-def measure(report: harness.Report, quick: bool, draws: int = 5, sets: str = "kitti") -> None:
+def piece(name: str, number: int, draw: int) -> dict[str, list[float]]:
+    """Figures with so many labelled images of one draw, whose first they are."""
+    train, held = context.unseen(name, draw)
+    return learn(train[:number], held[:HELD], draw)
+
+
+def measure(
+    report: harness.Report, quick: bool, draws: int = 5, sets: str = "kitti", record: Path | None = None
+) -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
     report.note("Training images only, of which none was looked at to choose a default; one thread.")
@@ -65,16 +75,17 @@ def measure(report: harness.Report, quick: bool, draws: int = 5, sets: str = "ki
         scenes = make_scenes(4, random_state=1)
         tell(report, "scenes, 2 images", [learn(scenes[:2], scenes[2:], 0)])
         return
+    kept = harness.Kept(record)
     for name in sets.split(","):
-        for number in NUMBERS:
-            chosen = [context.unseen(name, draw) for draw in range(draws)]
-            found = [learn(train[:number], held, draw) for draw, (train, held) in enumerate(chosen)]
-            tell(report, f"{name}, {number} images", found)
+        found = [[kept(f"{name} {n} {draw}", partial(piece, name, n, draw)) for n in NUMBERS] for draw in range(draws)]
+        for number, each in zip(NUMBERS, zip(*found, strict=True), strict=True):
+            tell(report, f"{name}, {number} images", each)
 
 
 if __name__ == "__main__":
     options = {
         "draws": {"type": int, "default": 5, "help": "of each number of images"},
         "sets": {"default": "kitti", "help": "names of public sets, joined by commas"},
+        "record": {"type": Path, "help": "file of what each draw found; what is there is not computed again"},
     }
     harness.main("Few labelled images", measure, options)

@@ -14,7 +14,7 @@ from pathlib import Path
 import harness
 import numpy as np
 from context import unary_network
-from harness import Report
+from harness import CACHE, Report
 from sklearn.ensemble import RandomForestClassifier
 
 from neuralfactors.datasets import ImageFolder, write_scenes
@@ -26,7 +26,6 @@ from neuralfactors.vision import FeatureSettings
 
 SEEDS, TREES, SCENES = 3, 100, 60
 BALANCE = default_balance(FeatureSettings("cnn"))
-CACHE = Path(os.environ.get("NEURALFACTORS_CACHE") or Path(__file__).parents[1] / "build" / "bench-cache" / "features")
 MEASURES = {"pixels": lambda scores: scores.pixel_accuracy, "classes": lambda scores: scores.class_mean_accuracy}
 
 Learner = Callable[[Describer, LabelledGraphs, LabelledGraphs, int], Scores]

@@ -10,6 +10,7 @@ import argparse
 import gc
 import json
 import math
+import os
 import platform
 import statistics
 import time
@@ -21,6 +22,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+# Features of images, which the benchmarks of pictures share.
+CACHE = Path(os.environ.get("NEURALFACTORS_CACHE") or Path(__file__).parents[1] / "build" / "bench-cache" / "features")
 WIDTH = 110  # of the table, where the terminal is narrower or there is none
 Measure = Callable[..., None]  # (report, quick, **options)
 
@@ -103,6 +106,22 @@ class Report:
     def write(self, path: Path) -> None:
         """Write the rows as a JSON list."""
         path.write_text(json.dumps([row.as_dict() for row in self.rows], indent=1) + "\n")
+
+
+class Kept:
+    """Results of a long benchmark's pieces, by name, in a JSON file: those that are there are not computed again."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._results: dict[str, Any] = json.loads(path.read_text()) if path is not None and path.exists() else {}
+
+    def __call__(self, name: str, compute: Callable[[], Any]) -> Any:
+        """The result of that name, which is computed if it is not there."""
+        if name not in self._results:
+            self._results[name] = compute()
+            if self._path is not None:
+                self._path.write_text(json.dumps(self._results, indent=1) + "\n")
+        return self._results[name]
 
 
 def interleave(

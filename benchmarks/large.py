@@ -48,7 +48,8 @@ def measure(report: Report, quick: bool) -> None:
         draw(place / "large.jpg", shape)
         case = f"{shape[0] * shape[1] / 1e6:.1f} megapixels"
         for features, (seconds, megabytes) in TARGETS.items():
-            options = ("--features", features, "--regions", 300, "--epochs", 2, "--cache", place / "cache", "--quiet")
+            options = ("--features", features, "--regions", 300, "--set", "refine=true", "--epochs", 2)
+            options += ("--cache", place / "cache", "--quiet")
             run("train", scenes, "--out", place / features, *options)
             taken, memory = run("predict", place / features, place / "large.jpg", "--out", place / "maps")
             report.at_most(f"{case}, {features}", "processor seconds, start included", taken, seconds)

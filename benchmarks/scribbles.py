@@ -14,8 +14,8 @@ from pathlib import Path
 
 import harness
 import numpy as np
-from gain import CACHE, MEASURES
-from harness import Report
+from gain import MEASURES
+from harness import CACHE, Report
 from numpy.typing import NDArray
 
 from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes
