@@ -1,7 +1,7 @@
 """Make claims.md of claims.json: python docs/claims.py [RUN...].
 
-Runs are folders that `neuralfactors claims` wrote with a preset. Their claims replace those of the same set in
-claims.json; the others stay.
+Runs are folders that `neuralfactors claims` wrote with a preset. Their claims join those of the same set in
+claims.json, or replace all of them where settings, seeds or images are not the same; the other sets stay.
 """
 
 import argparse
@@ -25,6 +25,8 @@ Differences are in points, with the 95 % interval of a bootstrap over test image
 holds if neither measure is worse and one interval lies above zero; it does not hold if neither is better and one lies
 below; else it is undecided."""
 TAIL = "`python docs/claims.py RUN...` makes this page from what the commands above write."
+JUDGED = ("seeds", "n_trials", "n_images")
+SHARED = ("C", "interaction_C", "max_iter", "batch_size", "void", "balance", "cost", "trainer__optimizer")
 MEASURES = {"pixel": "pixel", "class_mean": "class mean"}
 SYNERGIES = {
     "interaction": "over the interactions alone, as the paper has it",
@@ -51,10 +53,24 @@ def add_run(stored, run):
     if report is None or report.settings.preset not in SETS:
         raise SystemExit(f"{run} holds no claims of a preset")
     body = encode(report)
-    body["settings"]["data"], body["command"] = "DATA", told_command(report.command)
+    body["settings"]["data"], body["commands"] = "DATA", [told_command(body.pop("command"))]
     for claim, found in zip(body["claims"], report.claims, strict=True):
         claim["verdict"] = found.verdict
-    stored[report.settings.preset] = body
+    former = stored.get(report.settings.preset)
+    stored[report.settings.preset] = joined(former, body) if former and basis(former) == basis(body) else body
+
+
+def basis(report):
+    """What claims must share to stand in one table."""
+    settings = {key: report["settings"][key] for key in ("features", "parameters", "splits", "limits", "mirror")}
+    return settings, {key: report["shared"].get(key) for key in SHARED}, [report[key] for key in JUDGED]
+
+
+def joined(former, report):
+    """`report` with the claims that only the `former` one has, and the commands of both."""
+    found = {(claim["claim"], claim["regression"]): claim for claim in (*former["claims"], *report["claims"])}
+    commands = list(dict.fromkeys([*former["commands"], *report["commands"]]))
+    return {**report, "claims": list(found.values()), "commands": commands}
 
 
 def page(stored):
@@ -72,10 +88,8 @@ def section(name, report):
     parts = [f"## {SETS[name]}", how, claims_table(report["claims"]), "### Sides", sides_table(report["claims"])]
     parts += ["### Synergy", synergies] if synergies else []
     shared = ", ".join(f"`{key}` {short(report['shared'][key])}" for key in SHARED if key in report["shared"])
-    return "\n\n".join([*parts, f"All sides share {shared}.", f"```console\n$ {report['command']}\n```"])
-
-
-SHARED = ("C", "interaction_C", "max_iter", "batch_size", "void", "balance", "cost", "trainer__optimizer")
+    commands = "\n".join(f"$ {command}" for command in report["commands"])
+    return "\n\n".join([*parts, f"All sides share {shared}.", f"```console\n{commands}\n```"])
 
 
 def told_command(command):
