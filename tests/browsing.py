@@ -8,6 +8,7 @@ import pytest
 FLAGS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--window-size=1280,900"),
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    "--disable-dev-shm-usage",  # containers have little of it, and a tab without it dies
     "--force-prefers-reduced-motion",  # a page that scrolls smoothly is still moving when it is clicked
 )
 
@@ -22,8 +23,8 @@ def open_driver(chromium, profile):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(path))
-    driver.set_page_load_timeout(60)
-    driver.set_script_timeout(30)
+    driver.set_page_load_timeout(120)
+    driver.set_script_timeout(60)
     return driver
 
 
