@@ -4,8 +4,25 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 
 namespace neuralfactors::vision {
+
+/// Cube root of a number from 0.008 to 1.1, within a unit in the last place; without a branch or a call, so that the
+/// compiler uses vector instructions.
+inline float cube_root(float t) {
+  std::int32_t bits;
+  std::memcpy(&bits, &t, sizeof t);
+  // A third of the bits is about a third of the logarithm; two steps of Halley's method cube an error of 5 % twice.
+  bits = static_cast<std::int32_t>(static_cast<float>(bits) * (1.0f / 3)) + 0x2a5137a0;
+  float root;
+  std::memcpy(&root, &bits, sizeof root);
+  for (int step = 0; step < 2; ++step) {
+    const float cube = root * root * root;
+    root -= root * ((cube - t) / (2 * cube + t));
+  }
+  return root;
+}
 
 /// CIE Lab (D65, 2 degrees) of interleaved `rgb` bytes, times `scale`, as three planes; `linear` maps a byte to its
 /// linear light.
@@ -14,16 +31,28 @@ inline void rgb_to_lab(const std::uint8_t* rgb, std::int64_t n_pixels, const flo
   constexpr double kToXyz[3][3] = {{0.412453 / 0.95047, 0.357580 / 0.95047, 0.180423 / 0.95047},
                                    {0.212671, 0.715160, 0.072169},
                                    {0.019334 / 1.08883, 0.119193 / 1.08883, 0.950227 / 1.08883}};
-  for (std::int64_t i = 0; i < n_pixels; ++i) {
-    const float r = linear[rgb[3 * i]], g = linear[rgb[3 * i + 1]], b = linear[rgb[3 * i + 2]];
-    float f[3];
-    for (int c = 0; c < 3; ++c) {
-      const float t = r * float(kToXyz[c][0]) + g * float(kToXyz[c][1]) + b * float(kToXyz[c][2]);
-      f[c] = t > float(0.008856) ? std::cbrt(t) : float(7.787) * t + float(16.0 / 116.0);
+  constexpr std::int64_t kBlock = 256;  // pixels: looking bytes up and computing are loops of their own
+  float f[3][kBlock];
+  for (std::int64_t begin = 0; begin < n_pixels; begin += kBlock) {
+    const std::int64_t n = std::min(kBlock, n_pixels - begin);
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::uint8_t* pixel = rgb + 3 * (begin + i);
+      const float r = linear[pixel[0]], g = linear[pixel[1]], b = linear[pixel[2]];
+      for (int c = 0; c < 3; ++c) f[c][i] = r * float(kToXyz[c][0]) + g * float(kToXyz[c][1]) + b * float(kToXyz[c][2]);
     }
-    lab[i] = (116 * f[1] - 16) * scale;
-    lab[n_pixels + i] = 500 * (f[0] - f[1]) * scale;
-    lab[2 * n_pixels + i] = 200 * (f[1] - f[2]) * scale;
+    for (auto& plane : f) {
+      for (std::int64_t i = 0; i < n; ++i) {
+        const float t = plane[i], dark = float(7.787) * t + float(16.0 / 116.0);
+        const float light = cube_root(std::max(t, float(0.008856)));
+        plane[i] = t > float(0.008856) ? light : dark;
+      }
+    }
+    float* out = lab + begin;
+    for (std::int64_t i = 0; i < n; ++i) {
+      out[i] = (116 * f[1][i] - 16) * scale;
+      out[n_pixels + i] = 500 * (f[0][i] - f[1][i]) * scale;
+      out[2 * n_pixels + i] = 200 * (f[1][i] - f[2][i]) * scale;
+    }
   }
 }
 
