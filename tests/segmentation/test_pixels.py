@@ -95,6 +95,16 @@ def test_nothing_is_learnt_of_void():
     assert PixelNetwork.learn(samples, lambda sample: sample.read_image(), 2, 0) is None
 
 
+def test_labels_that_the_network_has_not_seen_are_those_of_whole_regions():
+    samples, _ = to_samples(CELLS[:1], "train", CELL_CLASSES)
+    network = PixelNetwork.learn(samples, lambda sample: sample.read_image(), 3, 0)  # no pixel has the label 2
+    regions = np.repeat(np.arange(7, dtype=np.int32), 16)[None].repeat(96, axis=0)
+    labels = np.array([0, 1, 2, 0, 1, 2, 0])
+    refined = network.refine(CELLS[0][0], regions, labels, np.zeros((7, 3), dtype=np.float32))
+    np.testing.assert_array_equal(refined == 2, labels[regions] == 2)
+    assert (refined != labels[regions]).any()
+
+
 @pytest.mark.parametrize(("n_regions", "learns"), [(0, True), (40, False)])
 def test_pixels_are_refined_where_regions_are_chosen(n_regions, learns):
     samples, classes = to_samples(make_cells(2, shape=(48, 48)), "train", CELL_CLASSES)

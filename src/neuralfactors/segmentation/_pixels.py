@@ -26,6 +26,7 @@ LOOKED_AT, PIXELS = 50, 4000  # training images, at equal distances, and pixels 
 HIDDEN, BATCH, RATE = 32, 1024, 0.003
 EPOCHS, STEPS = 40, 2000  # so many passes over the pixels, but no more steps than that
 BALANCE = 0.5  # how much rare classes count
+SEEN = 100  # pixels of a label, with fewer of which the network has no say in it
 
 View = Callable[[LabelledImage], NDArray[np.uint8]]
 
@@ -39,7 +40,7 @@ class PixelNetwork:
     inner: NDArray[np.float32]  # (D, H)
     inner_bias: NDArray[np.float32]  # (H,)
     outer: NDArray[np.float32]  # (H, L)
-    outer_bias: NDArray[np.float32]  # (L,)
+    outer_bias: NDArray[np.float32]  # (L,); −∞ of labels that it has hardly seen
 
     @classmethod
     def learn(cls, samples: Sequence[LabelledImage], view: View, n_labels: int, seed: int) -> Self | None:
@@ -68,9 +69,11 @@ class PixelNetwork:
             return None
         X, y = (np.concatenate(part) for part in zip(*drawn, strict=True))
         mean, scale = X.mean(axis=0), 1 / np.maximum(X.std(axis=0), 1e-6)
-        weight = class_weights(np.bincount(y, minlength=n_labels).astype(np.float64), BALANCE)
+        counts = np.bincount(y, minlength=n_labels)
+        weight = class_weights(counts.astype(np.float64), BALANCE)
         inner, outer = _trained((X - mean) * scale, y, weight, n_labels, seed)
         layers = [part.detach().numpy() for layer in (inner, outer) for part in (layer.weight.T, layer.bias)]
+        layers[-1] = np.where(counts < SEEN, np.float32(-np.inf), layers[-1])
         return cls(mean, scale, *(np.ascontiguousarray(layer) for layer in layers))
 
     def scores(self, responses: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -90,7 +93,7 @@ class PixelNetwork:
         labels: NDArray[np.int64],
         scores: NDArray[np.float32],
     ) -> NDArray[np.int64]:
-        """Label (h, w) of every pixel.
+        """Label (h, w) of every pixel. Labels that the network has hardly seen are those of whole regions.
 
         Parameters
         ----------
@@ -104,7 +107,8 @@ class PixelNetwork:
             Log-probabilities of the labels of each region where all others have theirs, but for a constant.
         """
         painted = labels[regions]
-        allowed = candidates(regions, labels, scores.shape[1])
+        seen = np.isfinite(self.outer_bias)
+        allowed = candidates(regions, labels, scores.shape[1]) & seen & seen[labels][:, None]
         undecided = np.flatnonzero((allowed.sum(axis=1) > 1)[regions])
         if len(undecided):
             region = regions.ravel()[undecided]
