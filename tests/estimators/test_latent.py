@@ -147,6 +147,13 @@ def test_the_default_learner_goes_by_how_it_learns(middle):
         assert type(latent.set_params(base__C=5.0).base) is kind
 
 
+def test_the_learner_and_an_option_of_its_base_may_be_set_at_once():
+    latent = LatentSVM().set_params(base__C=5.0, learner="subgradient")
+    assert type(latent.base) is StructuralSVM
+    assert latent.base.C == 5.0
+    assert type(LatentSVM(learner="subgradient").set_params(learner="alternate", base__C=5.0).base) is FrankWolfeSVM
+
+
 def test_subgradient_learning_needs_a_base_that_takes_steps(chains):
     with pytest.raises(ValueError, match="needs a base with partial_fit, such as StructuralSVM, got FrankWolfeSVM"):
         LatentSVM(learner="subgradient", base=FrankWolfeSVM()).fit(*chains)

@@ -70,12 +70,14 @@ class Composed(BaseEstimator):
         self
             The same estimator.
         """
-        for name in {key.partition("__")[0] for key in parameters if "__" in key} & self._parts.keys():
-            part = self._make_part(name, parameters.get(name, getattr(self, name)))
+        of_parts = {key: value for key, value in parameters.items() if "__" in key}
+        super().set_params(**{key: value for key, value in parameters.items() if key not in of_parts})
+        for name in {key.partition("__")[0] for key in of_parts} & self._parts.keys():
+            part = self.part(name)  # which may depend on the others
             if not isinstance(part, BaseEstimator):
                 raise ValueError(f"{name} is a {type(part).__name__}, which has no parameters to set")
-            parameters[name] = part
-        super().set_params(**parameters)
+            setattr(self, name, part)
+        super().set_params(**of_parts)
         return self
 
     def plain_params(self) -> dict[str, Any]:
