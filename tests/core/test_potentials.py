@@ -157,3 +157,25 @@ def test_moving_keeps_pointers_at_home():
     moved = random_potentials(0)[0].to("meta")
     assert {moved.unary.device.type, moved.interaction.device.type, moved.edges.device.type} == {"meta"}
     assert {moved.node_ptr.device.type, moved.edge_ptr.device.type} == {"cpu"}
+
+
+@pytest.mark.parametrize("g", [-1, 2])
+def test_a_graph_that_is_not_there_is_refused(g):
+    with pytest.raises(ValueError, match=f"g must be from 0 to 1, got {g}"):
+        random_potentials(0)[0].graph(g)
+
+
+def test_what_is_no_tensor_is_no_labelling():
+    with pytest.raises(ValueError, match="y must be a tensor, got list"):
+        random_potentials(0)[0].score([0, 1])
+
+
+def test_masking_a_table_that_all_share_leaves_edges_out_graph_by_graph():
+    edges = torch.tensor([[0, 1], [1, 2], [3, 4], [4, 3]])
+    pointers = torch.tensor([0, 3, 3, 5]), torch.tensor([0, 2, 2, 4])
+    potentials = Potentials(torch.ones(5, 2), torch.eye(2), edges, *pointers)
+    masked = potentials.masked(torch.tensor([True, True, False, True, True]))
+    assert masked.shared
+    assert masked.edges.tolist() == [[0, 1], [3, 4], [4, 3]]
+    assert masked.edge_ptr.tolist() == [0, 1, 1, 3]
+    assert masked.score(torch.zeros(5).long()).tolist() == [3.0, 0.0, 4.0]

@@ -58,7 +58,7 @@ def test_losses_and_their_gradients_are_those_of_padded_potentials(drawn, seed):
             torch.testing.assert_close(value, other)
             if value.requires_grad and isinstance(loss, CRFLoss):  # a hinge may have several subgradients
                 torch.autograd.backward([value, other])
-                padded_gradient = rival._ragged.pad(tables.grad, own.n_labels)
+                padded_gradient = own._tables.padded(tables.grad)
                 torch.testing.assert_close(padded_gradient, twin.grad)
 
 
@@ -69,10 +69,10 @@ def test_sums_and_best_labellings(drawn):
     torch.testing.assert_close(own.entropy(), padded.entropy())
     found, twin = own.marginals(), padded.marginals()
     torch.testing.assert_close(found.nodes, twin.nodes)
-    torch.testing.assert_close(own._ragged.pad(found.edges, own.n_labels), twin.edges)
+    torch.testing.assert_close(own._tables.padded(found.edges), twin.edges)
     torch.testing.assert_close(own.topk(2).score, padded.topk(2).score)
     shares = perturbed_marginals(own, 3).edges
-    torch.testing.assert_close(own._ragged.pad(shares, own.n_labels), perturbed_marginals(padded, 3).edges)
+    torch.testing.assert_close(own._tables.padded(shares), perturbed_marginals(padded, 3).edges)
     best = max(labellings(own), key=lambda y: float(own.score(y).sum()))
     torch.testing.assert_close(own.score(decode(own)), own.score(best))
     torch.testing.assert_close(own.score(own.argmax()), own.score(best))
@@ -91,10 +91,10 @@ def test_graphs_of_a_batch_alone(drawn):
 
 
 def test_padding_and_its_gradient():
-    tables = RaggedTables.of(torch.tensor([2, 3]), torch.tensor([[0, 1]]))
+    tables = RaggedTables.of(torch.tensor([2, 3]), torch.tensor([[0, 1]]), 3)
     flat = torch.arange(6.0, dtype=torch.float64).requires_grad_()
-    assert tables.pad(flat, 3).tolist() == [[[0, 1, 2], [3, 4, 5], [0, 0, 0]]]
-    torch.autograd.gradcheck(lambda values: tables.pad(values, 3), flat)
+    assert tables.padded(flat).tolist() == [[[0, 1, 2], [3, 4, 5], [0, 0, 0]]]
+    torch.autograd.gradcheck(tables.padded, flat)
 
 
 @pytest.mark.parametrize(
@@ -120,5 +120,12 @@ def test_labels_that_a_node_does_not_have_are_refused():
     own = Potentials.ragged([torch.zeros(2), torch.zeros(3)], [torch.zeros(2, 3)], torch.tensor([[0, 1]]))
     with pytest.raises(ValueError, match="y has label 2 at node 0, whose labels are 0 to 1"):
         StructuredHingeLoss()(own, torch.tensor([2, 2]))
+    for y, told in (
+        ([2, 2], "y has label 2 at node 0, whose labels are 0 to 1"),
+        ([0, 3], "y must contain labels from 0 to 2, got 3"),
+        ([0, -1], "y must contain labels from 0 to 2, got -1"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            own.score(torch.tensor(y))
     with pytest.raises(ValueError, match=r"the table of edge \(0, 1\) must have shape \(2, 3\), got \(3, 2\)"):
         Potentials.ragged([torch.zeros(2), torch.zeros(3)], [torch.zeros(3, 2)], torch.tensor([[0, 1]]))

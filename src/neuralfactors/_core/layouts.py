@@ -183,6 +183,7 @@ class LaidOut:
         Tensor of shape (V,)
             int64; −100, by which torch marks what counts for nothing, has become −1.
         """
+        _check_tensor("y", y)
         shapes: list[tuple[int, ...]] = [(self.n_nodes,)]
         shapes += [] if self.layout is None else [self.layout.shape]
         if tuple(y.shape) not in shapes or y.is_floating_point() or y.is_complex() or y.dtype == torch.bool:

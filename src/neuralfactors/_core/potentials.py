@@ -16,6 +16,7 @@ from torch import Tensor
 
 from neuralfactors._core import score_tensors
 from neuralfactors._core.distribution import Distribution, ScoreTensors
+from neuralfactors._core.equal_tables import EqualTables
 from neuralfactors._core.layouts import LaidOut, Layout
 from neuralfactors._core.ragged_tables import RaggedTables, absent_labels
 
@@ -65,25 +66,15 @@ class Potentials(LaidOut, Distribution):
     layout: Layout | None = None  # where nodes lie in the array (B, T) or (B, H, W) that they were made from
     sizes: Tensor | None = None  # (V,) int64; `interaction` is then flat
 
-    _ragged: RaggedTables | None = field(default=None, init=False, repr=False)
+    _tables: EqualTables | RaggedTables = field(init=False, repr=False)
     _known: dict[Tensor, Tensor] = field(default_factory=dict, init=False, repr=False)  # pointers -> graph of each row
 
     def __post_init__(self) -> None:
-        if self.sizes is None:
-            tables = score_tensors.distinct_tables(self.interaction, self.edges.ndim and self.edges.shape[-1] + 1)
-            score_tensors.check_shapes(self.unary, self.interaction, tables, self.edges)
-            object.__setattr__(self, "interaction", tables)
-        else:
-            score_tensors.check_sizes(self.unary, self.sizes, self.edges)
-            object.__setattr__(self, "_ragged", RaggedTables.of(self.sizes, self.edges))
-            score_tensors.check_entries(self.interaction, self._ragged.n_entries)  # type: ignore[union-attr]
-        for name, rows in (("node_ptr", self.unary), ("edge_ptr", self.edges)):
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, torch.tensor([0, len(rows)]))
-        if not torch.compiler.is_compiling():  # else inference checks them
-            score_tensors.check_pointers(self.node_ptr, "node_ptr", len(self.unary), "unary")
-            score_tensors.check_pointers(self.edge_ptr, "edge_ptr", len(self.edges), "interaction")
-        score_tensors.check_same_length(node_ptr=self.node_ptr, edge_ptr=self.edge_ptr)
+        given = self.unary, self.interaction, self.edges
+        tables = EqualTables.checked(*given) if self.sizes is None else RaggedTables.checked(*given, self.sizes)
+        pointers = score_tensors.checked_pointers(self.node_ptr, self.edge_ptr, len(self.unary), len(self.edges))
+        for name, value in zip(("_tables", "interaction", "node_ptr", "edge_ptr"), (*tables, *pointers), strict=True):
+            object.__setattr__(self, name, value)
 
     @classmethod
     def ragged(
@@ -145,14 +136,12 @@ class Potentials(LaidOut, Distribution):
 
         Where nodes have numbers of labels of their own, with zeros for labels that a node does not have.
         """
-        if self._ragged is not None:
-            return self._ragged.pad(self.interaction, self.n_labels)
-        return self.interaction.expand(len(self.edges), *self.interaction.shape[1:])
+        return self._tables.padded(self.interaction)
 
     @property
     def shared(self) -> bool:
         """Whether one table stands for all edges."""
-        return self._ragged is None and len(self.interaction) == 1
+        return self.sizes is None and len(self.interaction) == 1
 
     @property
     def node_graph(self) -> Tensor:
@@ -165,11 +154,10 @@ class Potentials(LaidOut, Distribution):
         return self._graph_numbers(self.edge_ptr, len(self.edges))
 
     def _graph_numbers(self, pointers: Tensor, n_rows: int) -> Tensor:
-        if torch.compiler.is_compiling():  # torch.compile sees for itself what is computed twice
-            return score_tensors.graph_numbers(pointers, self.unary.device, n_rows)
-        if pointers not in self._known:
-            self._known[pointers] = score_tensors.graph_numbers(pointers, self.unary.device, n_rows)
-        return self._known[pointers]
+        known = {} if torch.compiler.is_compiling() else self._known  # torch sees for itself what is computed twice
+        if pointers not in known:
+            known[pointers] = score_tensors.graph_numbers(pointers, self.unary.device, n_rows)
+        return known[pointers]
 
     def with_unary(self, unary: Tensor) -> Potentials:
         """The same with other scores of the labels; nothing is checked again.
@@ -202,9 +190,8 @@ class Potentials(LaidOut, Distribution):
             Half precision is added up in float32.
         """
         y = self.flatten(y)
-        if not torch.compiler.is_compiling() and bool(((y < 0) | (y >= self.n_labels)).any()):
-            wrong = y[(y < 0) | (y >= self.n_labels)][0].item()
-            raise ValueError(f"y must contain labels from 0 to {self.n_labels - 1}, got {wrong}")
+        if not torch.compiler.is_compiling():
+            score_tensors.check_labels(y, self.n_labels, self.sizes)
         nodes, edges = self.selected(y)
         return self.sum_by_graph(score_tensors.to_summands(nodes), score_tensors.to_summands(edges))
 
@@ -223,7 +210,8 @@ class Potentials(LaidOut, Distribution):
         edges : Tensor of shape (E,)
             Interaction scores.
         """
-        return self.unary.gather(1, y[:, None])[:, 0], self._entries(self.joint_labels(y)[:, None])[:, 0]
+        joint = self.joint_labels(y)[:, None]
+        return self.unary.gather(1, y[:, None])[:, 0], self._tables.take(self.interaction, joint)[:, 0]
 
     def joint_labels(self, y: Tensor) -> Tensor:
         """Which entry of its table every interaction takes.
@@ -238,15 +226,7 @@ class Potentials(LaidOut, Distribution):
         Tensor of shape (E,)
             int64, the label of the last node running fastest; with `sizes`, the entry of all tables in their row.
         """
-        if self._ragged is not None:
-            return self._ragged.joint_labels(y)
-        return score_tensors.joint_labels(y, self.edges, self.n_labels)
-
-    def _entries(self, joint: Tensor) -> Tensor:
-        """The entries `joint` (E, N) of the tables, in one step: each would cost a gradient of the size of all."""
-        if self.shared or self._ragged is not None:  # by `index_select`, whose gradient is that of the tables
-            return self.interaction.flatten().index_select(0, joint.reshape(-1)).view(joint.shape)
-        return self.interaction.flatten(1).gather(1, joint)
+        return self._tables.joint_labels(y)
 
     def contrast(self, z: Tensor, y: Tensor, inside: Tensor | None = None) -> Tensor:
         """Difference g(x, z) − g(x, y) of every graph, summed over the rows that differ, so that nothing large cancels.
@@ -268,7 +248,8 @@ class Potentials(LaidOut, Distribution):
         before, after = self.joint_labels(y), self.joint_labels(z)
         changed = before != after if inside is None else (before != after) & inside[self.edges].all(dim=1)
         nodes = score_tensors.difference(self.unary.gather(1, torch.stack([z, y], dim=1)), z != y)
-        edges = score_tensors.difference(self._entries(torch.stack([after, before], dim=1)), changed)
+        taken = self._tables.take(self.interaction, torch.stack([after, before], dim=1))
+        edges = score_tensors.difference(taken, changed)
         return self.sum_by_graph(nodes, edges)
 
     def sum_by_graph(self, nodes: Tensor, edges: Tensor) -> Tensor:
@@ -293,8 +274,7 @@ class Potentials(LaidOut, Distribution):
     @property
     def tensors(self) -> ScoreTensors:
         """The scores, edges and pointers."""
-        rest = self.edges, self.node_ptr, self.edge_ptr, self.sizes
-        return ScoreTensors(self.unary, self.interaction, *rest)
+        return ScoreTensors(self.unary, self.interaction, self.edges, self.node_ptr, self.edge_ptr, self.sizes)
 
     def padded(self) -> Potentials:
         """The same without `sizes`: labels that a node does not have are forbidden.
@@ -307,8 +287,8 @@ class Potentials(LaidOut, Distribution):
         if self.sizes is None:
             return self
         absent = absent_labels(self.sizes.to(self.unary.device), self.n_labels)
-        unary = self.unary.masked_fill(absent, -torch.inf)
-        return Potentials(unary, self.tables, self.edges, self.node_ptr, self.edge_ptr)
+        rest = self.tables, self.edges, self.node_ptr, self.edge_ptr
+        return Potentials(self.unary.masked_fill(absent, -torch.inf), *rest)
 
     def to(self, device: torch.device | str, *, non_blocking: bool = False) -> Self:
         """The same on another device.
@@ -325,9 +305,8 @@ class Potentials(LaidOut, Distribution):
         Potentials
             The pointers stay on the CPU.
         """
-        given = self.unary, self.interaction, self.edges
-        unary, tables, edges = (t.to(device, non_blocking=non_blocking) for t in given)
-        return replace(self, unary=unary, interaction=tables, edges=edges)
+        moved = ("unary", "interaction", "edges")
+        return replace(self, **{name: getattr(self, name).to(device, non_blocking=non_blocking) for name in moved})
 
     def graph(self, g: int) -> Potentials:
         """Those of graph `g` alone.
@@ -342,12 +321,12 @@ class Potentials(LaidOut, Distribution):
         Potentials
             Copies, with nodes numbered from 0.
         """
+        if not 0 <= g < self.n_graphs:
+            raise ValueError(f"g must be from 0 to {self.n_graphs - 1}, got {g}")
         (first, end), (begin, stop) = self.node_ptr[g : g + 2].tolist(), self.edge_ptr[g : g + 2].tolist()
         unary, edges = self.unary[first:end].clone(), self.edges[begin:stop] - first
-        if self._ragged is None or self.sizes is None:
-            return Potentials(unary, self.tables[begin:stop].clone(), edges)
-        ends = [*self._ragged.first.tolist(), self._ragged.n_entries]
-        return Potentials(unary, self.interaction[ends[begin] : ends[stop]].clone(), edges, sizes=self.sizes[first:end])
+        sizes = None if self.sizes is None else self.sizes[first:end]
+        return Potentials(unary, self._tables.between(self.interaction, begin, stop), edges, sizes=sizes)
 
     def masked(self, labelled: Tensor) -> Potentials:
         """The potentials with zeros at some nodes and at the edges that touch them.
@@ -365,11 +344,6 @@ class Potentials(LaidOut, Distribution):
         inside = labelled[self.edges].all(dim=1)
         unary = self.unary.masked_fill(~labelled[:, None], 0.0)
         if self.shared:  # edges of zeros are left out, for they would need a table of their own
-            counts = torch.zeros_like(self.edge_ptr[1:]).index_add(0, self.edge_graph.cpu(), inside.cpu().long())
-            edge_ptr = torch.cat([self.edge_ptr[:1], counts.cumsum(0)])
+            edge_ptr = torch.nn.functional.pad(inside.cpu().cumsum(0), (1, 0))[self.edge_ptr]
             return replace(self, unary=unary, edges=self.edges[inside], edge_ptr=edge_ptr)
-        if self._ragged is not None:
-            outside = self._ragged.repeat(~inside)
-            return replace(self, unary=unary, interaction=self.interaction.masked_fill(outside, 0.0))
-        rows = inside.view((-1,) + (1,) * self.edges.shape[1])
-        return replace(self, unary=unary, interaction=self.interaction.masked_fill(~rows, 0.0))
+        return replace(self, unary=unary, interaction=self._tables.masked(self.interaction, inside))

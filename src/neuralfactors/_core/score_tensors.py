@@ -39,6 +39,23 @@ def check_entries(interaction: Tensor, n_entries: int) -> None:
         raise ValueError(f"interaction must be {expected}, as sizes are given, got shape {tuple(interaction.shape)}")
 
 
+def check_labels(y: Tensor, n_labels: int, sizes: Tensor | None) -> None:
+    """Refuse labels `y` (V,) that their nodes do not have."""
+    wrong = (y < 0) | (y >= n_labels)
+    if bool(wrong.any()):
+        raise ValueError(f"y must contain labels from 0 to {n_labels - 1}, got {int(y[wrong][0])}")
+    if sizes is not None:
+        check_own_labels(y, sizes)
+
+
+def check_own_labels(y: Tensor, sizes: Tensor) -> None:
+    """Refuse labels `y` (V,) beyond those of nodes that have `sizes` (V,) labels."""
+    beyond = torch.nonzero(y >= sizes.to(y.device))
+    if len(beyond):
+        node = int(beyond[0])
+        raise ValueError(f"y has label {int(y[node])} at node {node}, whose labels are 0 to {int(sizes[node]) - 1}")
+
+
 def check_pointers(pointers: Tensor, name: str, end: int, counted: str) -> None:
     """Refuse pointers that do not divide the rows of `counted` among graphs."""
     good = pointers.ndim == 1 and len(pointers) >= 1 and pointers.dtype == torch.int64
@@ -46,11 +63,20 @@ def check_pointers(pointers: Tensor, name: str, end: int, counted: str) -> None:
         raise ValueError(f"{name} must be int64, start at 0, not decrease and end at the {end} rows of {counted}")
 
 
-def check_same_length(**rows: Tensor) -> None:
-    """Refuse arguments of different lengths."""
-    lengths = [len(values) for values in rows.values()]
-    if len(set(lengths)) > 1:
-        raise ValueError(f"{' and '.join(rows)} must be of the same length, got {' and '.join(map(str, lengths))}")
+def checked_pointers(
+    node_ptr: Tensor | None, edge_ptr: Tensor | None, n_nodes: int, n_edges: int
+) -> tuple[Tensor, Tensor]:
+    """Both pointers, those of one graph where there are none; refused unless they divide nodes and interactions."""
+    nodes, edges = (
+        torch.tensor([0, end]) if pointers is None else pointers
+        for pointers, end in ((node_ptr, n_nodes), (edge_ptr, n_edges))
+    )
+    if not torch.compiler.is_compiling():  # else inference checks them
+        check_pointers(nodes, "node_ptr", n_nodes, "unary")
+        check_pointers(edges, "edge_ptr", n_edges, "interaction")
+    if len(nodes) != len(edges):
+        raise ValueError(f"node_ptr and edge_ptr must be of the same length, got {len(nodes)} and {len(edges)}")
+    return nodes, edges
 
 
 def joint_labels(y: Tensor, edges: Tensor, n_labels: int) -> Tensor:

@@ -71,7 +71,7 @@ class TypedModel(FactorModel):
         """
         types, rest = self._types_of(batch), (batch.edges, batch.node_ptr, batch.edge_ptr)
         sizes = torch.tensor(self.type_labels, device=types.device)[types]
-        tables = RaggedTables.of(sizes, batch.edges)
+        tables = RaggedTables.of(sizes, batch.edges, self.n_labels)
         unary, flat = self.node_values(batch), self._interaction(batch, types, tables)
         if len(set(self.type_labels)) == 1:
             return Potentials(unary, flat.view(-1, self.n_labels, self.n_labels), *rest)

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor, nn
 
 from neuralfactors._core.potentials import Potentials
+from neuralfactors._core.score_tensors import check_own_labels
 from neuralfactors.learning._decode import Decoded, Decoder
 from neuralfactors.learning._loss_augmented import check_range, find_rival
 from neuralfactors.learning._margin import hamming, node_costs
@@ -260,15 +261,11 @@ def refuse_cost_matrix(class_weight: NDArray[np.float64] | None, advice: str) ->
 
 def as_labels(y: Tensor, potentials: Potentials) -> Tensor:
     """Labels of the nodes as int64 (V,), −1 where there is none; refused unless they fit the potentials."""
-    if not isinstance(y, Tensor):
-        raise ValueError(f"y must be a tensor, got {type(y).__name__}")
     y = potentials.flatten(y)
     if not torch.compiler.is_compiling():  # else the search looks
         check_range(y, potentials.n_labels)
-        if potentials.sizes is not None and bool((y >= potentials.sizes.to(y.device)).any()):
-            node = int((y >= potentials.sizes.to(y.device)).nonzero()[0, 0])
-            last = int(potentials.sizes[node]) - 1
-            raise ValueError(f"y has label {int(y[node])} at node {node}, whose labels are 0 to {last}")
+        if potentials.sizes is not None:
+            check_own_labels(y, potentials.sizes)
     return y
 
 
