@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles import graphs_of, labelings, random_potentials, score
 
+from neuralfactors import Potentials
 from neuralfactors.learning import CRFLoss, Decoder, PerturbedLoss, perturbed_marginals
 
 
@@ -97,3 +98,20 @@ def test_a_margin_raises_the_loss(seed):
         float(PerturbedLoss(9, decoder=Decoder("exhaustive"), margin=margin)(potentials, y)) for margin in (0.0, 1.0)
     )
     assert plain <= wide + 1e-9 <= plain + 4 + 2e-9
+
+
+def test_tables_may_lie_in_memory_in_any_order():
+    potentials, _ = random_potentials(1, sizes=(3, 2))
+    for tables in (potentials.interaction.transpose(1, 2), potentials.interaction[0].t()):
+        views = [Potentials(potentials.unary, t, potentials.edges) for t in (tables, tables.contiguous())]
+        found, expected = (perturbed_marginals(view, 5, decoder=Decoder("exhaustive")) for view in views)
+        torch.testing.assert_close(found.edges, expected.edges)
+        assert found.edges.sum() == pytest.approx(len(potentials.edges))
+
+
+def test_interactions_of_three_nodes_are_counted():
+    potentials, _ = random_potentials(3, order=3)
+    found = perturbed_marginals(potentials, 4)
+    assert found.edges.shape == potentials.tables.shape
+    for nodes, table in zip(potentials.edges.tolist(), found.edges, strict=True):
+        torch.testing.assert_close(table.sum(dim=(1, 2)), found.nodes[nodes[0]])

@@ -125,26 +125,26 @@ def perturbed_marginals(
     check_count("n_samples", n_samples)
     _check_sigma(sigma)
     decoder = check_part("decoder", Decoder() if decoder is None else decoder, Decoder)
-    own = (
-        potentials.sizes is not None
-    )  # numbers of labels, so that tables stand one after the other, as joint labels do
-    nodes, edges = (
-        torch.zeros_like(potentials.unary),
-        torch.zeros_like(potentials.interaction if own else potentials.tables),
-    )
-    first = (
-        0 if own else potentials.n_labels ** potentials.edges.shape[1] * torch.arange(len(edges), device=edges.device)
-    )
+    tables = potentials.tables if potentials.sizes is None else potentials.interaction
+    nodes, edges = torch.zeros_like(potentials.unary), tables.new_zeros(tables.shape)
     value = torch.zeros(potentials.n_graphs, device=nodes.device, dtype=torch.float64)
     with torch.no_grad():
         for noise in _noise(potentials, n_samples, sigma, (seed_of(random_state),)):
             perturbed = _add(potentials, noise)
             z = decoder(perturbed).labels
             nodes.scatter_add_(1, z[:, None], torch.ones_like(nodes[:, :1]))
-            edges.view(-1).index_add_(0, first + potentials.joint_labels(z), edges.new_ones(len(potentials.edges)))
+            _count(edges, potentials.joint_labels(z))
             value += perturbed.score(z)
     approximate = np.full(potentials.n_graphs, "approximation"), np.ones(potentials.n_graphs, np.bool_)
     return TensorMarginals((value / n_samples).to(nodes.dtype), nodes / n_samples, edges / n_samples, *approximate)
+
+
+def _count(tables: Tensor, joint: Tensor) -> None:
+    """Add 1 to the entry that every interaction takes, in tables (E, L, ..., L), or in flat ones."""
+    if tables.ndim == 1:
+        tables.index_add_(0, joint, tables.new_ones(len(joint)))
+    else:
+        tables.flatten(1).scatter_add_(1, joint[:, None], tables.new_ones(len(joint), 1))
 
 
 def _noise(potentials: Potentials, n: int, sigma: float, seed: tuple[int, ...]) -> Iterator[Tensor]:
