@@ -11,15 +11,21 @@ from typing import Any, Self, Unpack
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from neuralfactors._common.ceiling import Stop
 from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import State, load_model, readable, save_model
 from neuralfactors._common.seeds import seed_of
 from neuralfactors._core.graph import Graph
-from neuralfactors.datasets._classes import ClassEntry, Classes
+from neuralfactors.datasets._classes import Classes
 from neuralfactors.segmentation._auto_regions import choose_regions
+from neuralfactors.segmentation._describer_file import (
+    check_backbone,
+    classes_from_json,
+    classes_to_json,
+    settings_from_json,
+)
 from neuralfactors.segmentation._graphs import (
     LabelledGraphs,
     RegionTruth,
@@ -31,9 +37,8 @@ from neuralfactors.segmentation._graphs import (
 from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map, image_source, reader_of
 from neuralfactors.segmentation._pixels import PixelNetwork
 from neuralfactors.vision import FeatureBuilder, FeatureSettings, ImageGraph
-from neuralfactors.vision._backbones import is_onnx, load_backbone
 from neuralfactors.vision._builder import BuilderOptions
-from neuralfactors.vision._network_identity import is_portrayed, portrait
+from neuralfactors.vision._network_identity import portrait
 from neuralfactors.vision._own_features import check_features
 from neuralfactors.vision._settings import OWN_REGIONS
 from neuralfactors.vision._sources import ImageSource
@@ -214,7 +219,7 @@ class Describer:
         document = {
             "class": KIND,
             "settings": self.builder.settings.to_dict(),
-            "classes": _classes_to_json(self.classes),
+            "classes": classes_to_json(self.classes),
             "backbone": None if own is None else portrait(own),
         }
         return State(document, self.tensors())
@@ -281,13 +286,13 @@ class Describer:
         """
         if document.get("class") != KIND:
             raise FileFormatError(f"{Path(folder)} contains a {document.get('class')!r}, not {KIND}")
-        settings = _settings_from_json(document["settings"], folder)
-        _check_backbone(document, settings, options.get("backbone"), Path(folder))
+        settings = settings_from_json(document["settings"], folder)
+        check_backbone(document, settings, options.get("backbone"), Path(folder))
         parts: dict[str, dict[str, NDArray[Any]]] = {"words": {}, "scaling": {}, "pixels": {}}
         for key, tensor in tensors.items():
             part, _, name = key.partition(".")
             parts[part][name] = tensor.numpy()
-        describer = cls(settings, _classes_from_json(document["classes"]))
+        describer = cls(settings, classes_from_json(document["classes"]))
         describer.builder = FeatureBuilder.from_state(document["settings"], parts["words"], **options)
         describer.stop = "own" if settings.own_regions else None
         describer.scaling = Scaling(**parts["scaling"])
@@ -314,40 +319,3 @@ def _label_counts(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]
         sizes = f"{labels.shape[1]} × {labels.shape[0]}, but the image is {image.shape[1]} × {image.shape[0]}"
         raise ValueError(f"the label map of {sample.name} is {sizes}")
     return image.label_counts(labels)
-
-
-def _settings_from_json(options: Mapping[str, Any], folder: str | os.PathLike[str]) -> FeatureSettings:
-    try:
-        return FeatureSettings.of(options)
-    except ValueError as error:
-        raise FileFormatError(f"{folder} has settings that this version does not know: {error}") from error
-
-
-def _check_backbone(
-    document: Mapping[str, Any], settings: FeatureSettings, network: nn.Module | None, folder: Path
-) -> None:
-    if "backbone" not in document or not settings.uses_cnn:  # files may be older than portraits
-        return
-    kept = document["backbone"]
-    if network is None and is_onnx(settings.backbone):
-        network = load_backbone(settings.backbone)
-    if kept is None and network is not None:
-        raise ValueError(f"{folder} was trained with the backbone {settings.backbone!r}: leave out the option backbone")
-    if kept is not None and network is None:
-        name = kept["class"]
-        raise ValueError(f"{folder} was trained with a custom backbone, {name}: pass it as backbone")
-    if kept is not None and network is not None and not is_portrayed(network, kept):
-        raise ValueError(f"{folder} was trained with another backbone, {kept['class']}, than the one given")
-
-
-def _classes_to_json(classes: Classes) -> dict[str, Any]:
-    entries = [{"index": e.index, "name": e.name, "colour": e.colour} for e in classes.entries]
-    return {"entries": entries, "void": sorted(classes.void)}
-
-
-def _classes_from_json(document: dict[str, Any]) -> Classes:
-    entries = [
-        ClassEntry(e["index"], e["name"], None if e["colour"] is None else tuple(e["colour"]))
-        for e in document["entries"]
-    ]
-    return Classes(tuple(entries), frozenset(document["void"]))
