@@ -1,4 +1,4 @@
-"""Segmenter: a folder of labelled pictures in; label maps, confidences and explanations of new pictures out."""
+"""Segmenter: learns from a folder of labelled pictures what the base classes say of new ones."""
 
 from __future__ import annotations
 
@@ -9,42 +9,27 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils.validation import check_is_fitted
 
 from neuralfactors._common.seeds import RandomState
-from neuralfactors._core.potentials import Potentials
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.segmentation._defaults import default_balance
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._diagnosis import diagnosed
-from neuralfactors.segmentation._explanation import Explanation
-from neuralfactors.segmentation._graph_labeller import GraphLabeller
-from neuralfactors.segmentation._graph_prediction import each_on_all_cores
 from neuralfactors.segmentation._graphs import LabelledGraphs
-from neuralfactors.segmentation._labelled_images import (
-    Dataset,
-    Picture,
-    Pictures,
-    picture_source,
-    read_picture,
-    to_pictures,
-    to_samples,
-    with_mirrored,
-)
+from neuralfactors.segmentation._labelled_images import Dataset, to_samples, with_mirrored
+from neuralfactors.segmentation._picture_labeller import PictureLabeller
 from neuralfactors.segmentation._stages import fit_stages, new_stages
 from neuralfactors.segmentation._targets import Targets
-from neuralfactors.vision import FeatureSettings, ImageGraph
+from neuralfactors.vision import FeatureSettings
 from neuralfactors.vision._builder import BuilderOptions
-from neuralfactors.vision._channels import rgb_of
-from neuralfactors.vision._sources import ImageSource
 
 if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 
-class Segmenter(GraphLabeller):
+class Segmenter(PictureLabeller):
     """Image segmentation with context: regions of an image labelled jointly by neural factors.
 
     Parameters
@@ -222,129 +207,6 @@ class Segmenter(GraphLabeller):
         return BuilderOptions(
             backbone=self.backbone, cache=self.cache, n_jobs=self.n_jobs, dask=self.dask, progress=bool(self.verbose)
         )
-
-    def predict(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.int64]]:
-        """Label maps of images, on all cores.
-
-        Parameters
-        ----------
-        images : sequence of pictures, or anything that `fit` takes
-            A picture is a uint8 array (H, W, 3), the path of a file or a `PreparedImage`; labels are not looked at.
-        split : str, default="test"
-            Which part of an `ImageFolder` to label.
-
-        Returns
-        -------
-        list of ndarray of shape (H, W)
-            A map per image, of its size; labels number `class_names`.
-
-        See Also
-        --------
-        predict_one : The same of a single image.
-        """
-        return list(each_on_all_cores(self.predict_one, to_pictures(images, split)))
-
-    def predict_one(self, image: Picture) -> NDArray[np.int64]:
-        """Label map of one image.
-
-        Parameters
-        ----------
-        image : uint8 array of shape (H, W, 3), or path
-            The picture, or its file.
-
-        Returns
-        -------
-        ndarray of shape (H, W)
-            Labels, which number `class_names`.
-        """
-        return self._labelled(image)[0]
-
-    def predict_proba(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.float32]]:
-        """Probabilities of the labels of every pixel, which are those of its region.
-
-        They are the marginals of `predict_proba` of the estimator; `calibrate` makes them mean what they say.
-
-        Parameters
-        ----------
-        images : sequence of pictures, or anything that `fit` takes
-            As in `predict`.
-        split : str, default="test"
-            Which part of an `ImageFolder` to look at.
-
-        Returns
-        -------
-        list of ndarray of shape (H, W, L)
-            An array per image, whose entries for a pixel sum to 1.
-        """
-        return list(each_on_all_cores(self._proba_of, to_pictures(images, split)))
-
-    def confidence(self, image: Picture) -> NDArray[np.float32]:
-        """Confidence in the predicted label of every pixel of one image; see `predict_proba`.
-
-        Parameters
-        ----------
-        image : uint8 array of shape (H, W, 3), or path
-            The picture, or its file.
-
-        Returns
-        -------
-        ndarray of shape (H, W)
-            From 0 to 1.
-        """
-        return self.predict_with_confidence(image)[1]
-
-    def predict_with_confidence(self, image: Picture) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """What `predict_one` and `confidence` say of an image, which is described once for both.
-
-        Parameters
-        ----------
-        image : uint8 array of shape (H, W, 3), or path
-            The picture, or its file.
-
-        Returns
-        -------
-        labels, confidence : ndarray of shape (H, W)
-            Labels, and from 0 to 1 how sure they are.
-        """
-        labels, described, potentials = self._labelled(image)
-        return labels, self.region_proba(potentials)[described.full_regions, labels]
-
-    def explain(self, image: Picture) -> Explanation:
-        """Label maps by the unary factors alone, by the interaction factors alone, and by both.
-
-        Parameters
-        ----------
-        image : uint8 array of shape (H, W, 3), or path
-            The picture, or its file.
-
-        Returns
-        -------
-        Explanation
-            The three maps; `picture` shows them side by side.
-        """
-        picture = rgb_of(read_picture(image))
-        source = self._source(image)
-        described, graph = self.describer_.graph(source)
-        potentials = self.potentials(graph)
-        found = self.explain_potentials(potentials)
-        maps = {part: described.paint(labels) for part, labels in found.by_part.items()}
-        maps["joint"] = self.paint(source, described, potentials, found.joint)
-        return Explanation(**maps, image=picture, palette=self.describer_.classes.palette)
-
-    def _proba_of(self, image: Picture) -> NDArray[np.float32]:
-        described, graph = self.describer_.graph(self._source(image))
-        return described.paint(self.region_proba(self.potentials(graph)))
-
-    def _labelled(self, image: Picture) -> tuple[NDArray[np.int64], ImageGraph, Potentials]:
-        # The label map of an image, its regions and their potentials.
-        source = self._source(image)
-        described, graph = self.describer_.graph(source)
-        potentials = self.potentials(graph)
-        return self.paint(source, described, potentials, self.stages_[-1].decode(potentials)), described, potentials
-
-    def _source(self, image: Picture) -> ImageSource:
-        check_is_fitted(self, "stages_")
-        return picture_source(image)
 
     def _new_stages(
         self, describer: Describer, class_weight: NDArray[np.float64] | None, n_images: int, labelled: float = 1.0
