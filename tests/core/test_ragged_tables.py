@@ -1,6 +1,7 @@
 """Tables of different sizes one after the other: entries, padding and gradients, beside the padded potentials."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 import torch
@@ -80,6 +81,73 @@ def test_sums_and_best_labellings(drawn):
     assert (torch.from_numpy(scores) == -torch.inf)[absent_labels(own.sizes, own.n_labels)].all()
     clamped = clamp_labelled(own, torch.where(torch.arange(len(best)) == 0, best, -1))
     torch.testing.assert_close(own.score(decode(clamped)), own.score(best))
+
+
+def enumerated(potentials):
+    """Of every graph: its nodes, all labellings, and log p of each; with scores that do not use the library's own."""
+    tables = iter(potentials.interaction.split([*potentials.sizes[potentials.edges].prod(dim=1).tolist()]))
+    for g in range(potentials.n_graphs):
+        first, end = potentials.node_ptr[g : g + 2].tolist()
+        edges = potentials.edges[potentials.edge_ptr[g] : potentials.edge_ptr[g + 1]] - first
+        every = list(itertools.product(*(range(n) for n in potentials.sizes[first:end].tolist())))
+        rows = potentials.unary[first:end]
+        scores = torch.stack([rows[torch.arange(len(y)), list(y)].sum() for y in every])
+        for u, v in edges.tolist():
+            table = next(tables).view(-1, int(potentials.sizes[first + v]))
+            scores += torch.stack([table[y[u], y[v]] for y in every])
+        yield slice(first, end), every, scores, scores.logsumexp(0)
+
+
+def forbid(potentials, y, seed):
+    """The same with a third of all entries −inf, none of those that `y` selects."""
+    generator = torch.Generator().manual_seed(seed)
+    unary, tables = potentials.unary.clone(), potentials.interaction.clone()
+    keep = torch.zeros_like(unary, dtype=torch.bool).scatter(1, y[:, None], True)
+    unary[(torch.rand(unary.shape, generator=generator) < 0.3) & ~keep] = -torch.inf
+    first = potentials.sizes[potentials.edges].prod(dim=1).cumsum(0) - potentials.sizes[potentials.edges].prod(dim=1)
+    u, v = potentials.edges.T
+    kept = torch.zeros_like(tables, dtype=torch.bool)
+    kept[first + y[u] * potentials.sizes[v] + y[v]] = True
+    tables[(torch.rand(tables.shape, generator=generator) < 0.3) & ~kept] = -torch.inf
+    return replace(potentials, unary=unary, interaction=tables)
+
+
+@given(drawn=ragged(max_nodes=6), seed=st.integers(0, 99), forbidden=st.booleans())
+def test_sums_equal_enumeration(drawn, seed, forbidden):
+    y = torch.randint(99, drawn[0].sizes.shape, generator=torch.Generator().manual_seed(seed)) % drawn[0].sizes
+    own = forbid(drawn[0], y, seed) if forbidden else drawn[0]
+    given_labels = torch.where(torch.arange(len(y)) == seed % len(y), -1, y)
+    loss = CRFLoss(reduction="none")(own, given_labels)
+    found, entropy, best, samples = own.marginals(), own.entropy(), own.topk(2), own.sample(9)
+    for g, (nodes, every, scores, log_z) in enumerate(enumerated(own)):
+        p = (scores - log_z).exp()
+        torch.testing.assert_close(found.log_partition[g], log_z)
+        torch.testing.assert_close(entropy[g], -torch.special.xlogy(p, p).sum(), atol=1e-9, rtol=1e-9)
+        for i, row in enumerate(found.nodes[nodes]):
+            shares = [sum(q for q, z in zip(p.tolist(), every, strict=True) if z[i] == a) for a in range(len(row))]
+            assert row.tolist() == pytest.approx(shares, abs=1e-9)
+        ranked = scores.sort(descending=True).values[:2]
+        torch.testing.assert_close(best.score[: len(ranked), g], ranked)
+        assert {tuple(z) for z in samples[:, nodes].tolist()} <= {z for z, q in zip(every, p, strict=True) if q > 0}
+        agree = [all(a in (-1, b) for a, b in zip(given_labels[nodes].tolist(), z, strict=True)) for z in every]
+        torch.testing.assert_close(loss[g], log_z - scores[torch.tensor(agree)].logsumexp(0), atol=1e-9, rtol=1e-9)
+
+
+@pytest.mark.parametrize("method", ["exact", "trw", "bethe"])
+def test_gradients_of_the_likelihood(method):
+    generator = torch.Generator().manual_seed(1)
+    sizes, edges = [2, 3, 1, 2, 3], torch.tensor([[0, 1], [1, 2], [3, 1], [3, 0], [4, 4]])
+    tables = [0.5 * torch.randn(sizes[u], sizes[v], generator=generator).double() for u, v in edges.tolist()]
+    rows = [torch.randn(n, generator=generator).double() for n in sizes]
+    own = Potentials.ragged(rows, tables, edges, torch.tensor([0, 4, 5]), torch.tensor([0, 4, 5]))
+    loss = CRFLoss(method, tol=1e-12, max_iter=5000, reduction="none")
+    y = torch.tensor([1, -1, 0, 1, 2])
+
+    def value(unary, interaction):
+        return loss(replace(own, unary=unary, interaction=interaction), y)
+
+    scores = own.unary.masked_fill(absent_labels(own.sizes, own.n_labels), 0.0).requires_grad_()
+    assert torch.autograd.gradcheck(value, (scores, own.interaction.clone().requires_grad_()))
 
 
 @given(drawn=ragged())
