@@ -10,7 +10,7 @@ import torch
 from neuralfactors import Graph, grid_edges, grid_graph, point_graphs
 from neuralfactors._common.files import FileFormatError
 from neuralfactors.datasets import make_boxes, make_crosses
-from neuralfactors.estimators import FrankWolfeSVM, LatentSVM, StructuralSVM, load
+from neuralfactors.estimators import CuttingPlaneSVM, FrankWolfeSVM, LatentSVM, StructuralSVM, load
 from neuralfactors.estimators._latent import _with_costs_of_states
 
 BASE = StructuralSVM((), (), max_iter=30)
@@ -32,7 +32,7 @@ def middle():
 @pytest.mark.parametrize("learner", ["alternate", "subgradient"])
 def test_states_tell_what_no_linear_score_can(middle, learner):
     assert StructuralSVM((), (), max_iter=30).fit(*middle).score(*middle) < 0.7
-    latent = LatentSVM([2, 1], base=BASE, learner=learner, max_iter=40).fit(*middle)
+    latent = LatentSVM([2, 1], base=BASE, learner=learner, max_iter=5 if learner == "alternate" else 40).fit(*middle)
     assert latent.score(*middle) == 1.0
     assert latent.state_label_.tolist() == [0, 0, 1]
 
@@ -163,8 +163,89 @@ def test_costs_by_label_become_costs_by_state(chains):
     X = [Graph(x.node_features, x.edges, node_weight=np.arange(3.0) + np.zeros((x.n_nodes, 1))) for x in chains[0]]
     Y = [np.where(np.arange(len(y)) == 0, -1, y) for y in chains[1]]
     latent = LatentSVM([2, 1, 1], base=FrankWolfeSVM(tol=0.1), max_iter=1)
-    costs = _with_costs_of_states(X[0], Y[0], latent.fit(X, Y).state_label_).node_weight
+    costs = _with_costs_of_states(X[0], Y[0], latent.fit(X, Y)._known_states).node_weight
     assert costs[:2].tolist() == [[0, 0, 0, 0], [0, 0, 1, 2]]
+
+
+def flipped_rows(n=30, seed=0):
+    """Five nodes whose features are flipped in half of the graphs, and a hidden one of another type that knows."""
+    rng = np.random.default_rng(seed)
+    X, Y = [], []
+    for _ in range(n):
+        y, flip = rng.integers(2, size=5), rng.integers(2)
+        features = (2.0 * (y ^ flip) - 1 + 0.1 * rng.normal(size=5))[:, None]
+        X.append(Graph.of_types([features, [[2.0 * flip - 1]]], [(i, 5) for i in range(5)], features))
+        Y.append([*y, -1])
+    return X, Y
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"base": CuttingPlaneSVM()}, {"learner": "subgradient", "max_iter": 20}, {"n_states": [[1, 2], 2]}],
+)
+def test_hidden_nodes_may_be_of_a_type_of_their_own(options, tmp_path):
+    X, Y = flipped_rows()
+    assert LatentSVM(1).fit(X, Y).score(X, Y) < 0.9
+    latent = LatentSVM(**{"n_states": [1, 2], **options}).fit(X, Y)
+    assert latent.score(X, Y) == 1.0
+    (labels,), (states,) = latent.predict(X[:1]), latent.predict_states(X[:1])
+    assert [row.tolist() for row in latent.state_label_] == [[0, 1, 1] if "n_states" in options else [0, 1], [0, 0]]
+    assert labels[5] == 0
+    assert [latent.state_label_[k][s] for k, s in zip(X[0].node_types, states, strict=True)] == labels.tolist()
+    (proba,) = latent.predict_proba(X[:1])
+    np.testing.assert_allclose(proba.sum(axis=1), 1, rtol=1e-6)
+    assert proba[5].tolist() == pytest.approx([1, 0])
+    latent.save(tmp_path)
+    for theirs, ours in zip(load(tmp_path).predict_proba(X), latent.predict_proba(X), strict=True):
+        np.testing.assert_array_equal(theirs, ours)
+
+
+@pytest.mark.parametrize("weights", [None, np.full(6, 2.0), np.array([[0.0, 3.0]] * 6)])
+def test_states_of_types_are_completed_best_and_cost_by_label(weights):
+    X, Y = flipped_rows(6)
+    if weights is not None:
+        X = [Graph(x.node_features, x.edges, x.edge_features, weights, node_types=x.node_types) for x in X]
+    latent = LatentSVM([[2, 1], [2]], base=FrankWolfeSVM(tol=0.1), max_iter=1).fit(X, Y)
+    costs = _with_costs_of_states(X[0], np.array(Y[0]), latent._known_states).node_weight
+    right = np.array([0, 0, 1]) == np.array(Y[0])[:5, None]
+    wrong = {1: ~right * 2.0, 2: np.array([[0.0, 0.0, 3.0]] * 5)}
+    assert costs[:5].tolist() == (~right * 1.0 if weights is None else wrong[weights.ndim]).tolist()
+    assert not costs[5].any()
+    known = [[Y[0][0], -1, -1, Y[0][3], -1, -1]]
+    (states,) = latent.predict_states(X[:1], known)
+    (potentials,) = latent.base_.potentials(X[:1])
+    labels = [latent.state_label_[kind] for kind in X[0].node_types]
+    allowed = [np.flatnonzero((own == y) | (y < 0)) for own, y in zip(labels, known[0], strict=True)]
+    best = max(float(potentials.score(torch.tensor(z))) for z in itertools.product(*allowed))
+    assert float(potentials.score(torch.from_numpy(states))) == pytest.approx(best, rel=1e-5)
+
+
+def test_a_warm_start_keeps_types_and_their_states():
+    X, Y = flipped_rows()
+    latent = LatentSVM([1, 2], base=FrankWolfeSVM(warm_start=True), warm_start=True).fit(X, Y)
+    assert latent.fit(X, Y).n_iter_ == 1
+    assert latent.score(X, Y) == 1.0
+    with pytest.raises(
+        ValueError, match=r"states of the labels \[\[0, 1\], \[0, 0\]\], but \[\[0, 1\], \[0\]\] are needed"
+    ):
+        latent.set_params(n_states=1).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("n_states", "message"),
+    [
+        ([2], r"n_states must be a number ≥ 1, or 2 entries, one per type of nodes, got \[2\]"),
+        ([[1, 2, 3], 1], r"n_states\[0\] must be a number ≥ 1 or 2 of them, one per label, got \[1, 2, 3\]"),
+    ],
+)
+def test_wrong_numbers_of_states_of_types_are_named(n_states, message):
+    with pytest.raises(ValueError, match=message):
+        LatentSVM(n_states).fit(*flipped_rows(4))
+    latent = LatentSVM([1, 2], base=FrankWolfeSVM(tol=0.1), max_iter=1).fit(*flipped_rows(4))
+    with pytest.raises(ValueError, match=r"known\[0\] has label 1 at node 5, but nodes of type 1 have 1 labels"):
+        latent.predict(flipped_rows(1)[0], [[-1, -1, -1, -1, -1, 1]])
+    with pytest.raises(ValueError, match="X has no node_types, but FrankWolfeSVM was fitted with them"):
+        latent.predict([Graph(np.zeros((1, 1)))])
 
 
 @pytest.mark.parametrize(

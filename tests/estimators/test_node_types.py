@@ -12,7 +12,6 @@ from torch import nn
 from neuralfactors import (
     FrankWolfeSVM,
     Graph,
-    LatentSVM,
     Potentials,
     StructuralSVM,
     StructuredPerceptron,
@@ -173,7 +172,6 @@ def test_a_module_of_ones_own_makes_ragged_potentials(data):
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (LatentSVM(), "LatentSVM does not accept graphs with node_types"),
         (StructuralSVM(nn.Linear(1, 2)), "need a Network or hidden units"),
         (StructuralSVM(class_weight="balanced"), "class_weight must be None where nodes have types"),
         (

@@ -7,6 +7,7 @@ from neuralfactors import Graph, grid_graph
 from neuralfactors.datasets import make_crosses
 from neuralfactors.estimators import FrankWolfeSVM, LatentSVM
 from neuralfactors.estimators._start_states import start_states
+from neuralfactors.estimators._states import States
 from neuralfactors.learning._training_graphs import Samples
 
 
@@ -14,11 +15,11 @@ def test_states_have_their_label_and_tell_surroundings_apart():
     X, Y = make_crosses(6, size=8, n_crosses=1, noise=0)
     samples = Samples.check([grid_graph(x) for x in X], Y.reshape(6, -1), drop_void=False)
     state_label = np.array([0, 1, 1])
-    found = start_states(samples, state_label, 0)
+    found = start_states(samples, States((state_label,)), 0)
     for states, y in zip(found, samples.Y, strict=True):
         assert (state_label[states] == y).all()
         assert sorted(np.bincount(states, minlength=3)[1:].tolist()) == [1, 4]
-    again = start_states(samples, state_label, 0)
+    again = start_states(samples, States((state_label,)), 0)
     assert all((a == b).all() for a, b in zip(found, again, strict=True))
 
 
@@ -26,7 +27,8 @@ def test_sparse_features_give_the_states_of_dense_ones(chains):
     X, Y = chains
     sparse = [Graph(csr_array(x.node_features), x.edges, x.edge_features) for x in X]
     found = [
-        start_states(Samples.check(given, Y, drop_void=False), np.repeat(np.arange(3), 2), 0) for given in (X, sparse)
+        start_states(Samples.check(given, Y, drop_void=False), States((np.repeat(np.arange(3), 2),)), 0)
+        for given in (X, sparse)
     ]
     same = np.mean(np.concatenate(found[0]) == np.concatenate(found[1]))
     assert same > 0.95  # but for what rounding does to k-means
@@ -37,7 +39,7 @@ def test_sparse_features_give_the_states_of_dense_ones(chains):
 def test_equal_rows_of_sparse_features_are_one_point():
     graph = Graph(csr_array(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])))
     samples = Samples.check([graph], [[0, 0, 1]], drop_void=False)
-    (states,) = start_states(samples, np.array([0, 0, 0, 1]), 0)
+    (states,) = start_states(samples, States((np.array([0, 0, 0, 1]),)), 0)
     assert states.tolist() == [0, 0, 3]
 
 
@@ -45,5 +47,5 @@ def test_hidden_nodes_get_any_state_and_few_points_no_more_than_there_are(chains
     X, Y = chains
     hidden = [np.where(np.arange(len(y)) == 2, -1, y) for y in Y]
     samples = Samples.check(X[:1], hidden[:1], 3, drop_void=False)
-    (states,) = start_states(samples, np.repeat(np.arange(3), 5), 0)
+    (states,) = start_states(samples, States((np.repeat(np.arange(3), 5),)), 0)
     assert 0 <= states.min() <= states.max() < 15

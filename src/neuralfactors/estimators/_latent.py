@@ -16,6 +16,8 @@ from torch import Tensor
 from neuralfactors._common.persistence import State
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors._core.graph import Graph
+from neuralfactors._core.graph_batch import GraphBatch
+from neuralfactors._core.node_types import NodeTypes
 from neuralfactors._core.potentials import Potentials
 from neuralfactors.estimators._base import StructuredEstimator
 from neuralfactors.estimators._labels import LabelledPredictor, Predictions
@@ -24,12 +26,12 @@ from neuralfactors.estimators._parts import Parts, or_default
 from neuralfactors.estimators._prediction import Predictor
 from neuralfactors.estimators._saving import Saved, Stored, from_document, to_document, to_json
 from neuralfactors.estimators._start_states import start_states
+from neuralfactors.estimators._states import Counts, Labels, States
 from neuralfactors.estimators._structural import StructuralSVM
 from neuralfactors.learning._losses import check_count, check_option
 from neuralfactors.learning._training_graphs import Samples
 
 ROUNDS = {"alternate": 5, "subgradient": 100}
-Labels = NDArray[np.int64]
 
 
 @dataclass(eq=False, repr=False)
@@ -42,8 +44,10 @@ class LatentSVM(Saved, LabelledPredictor):
 
     Parameters
     ----------
-    n_states : int or sequence of int, default=2
-        States of every label, or one number for each label. 1: no hidden states; nodes labelled −1 remain hidden.
+    n_states : int or sequence, default=2
+        States of every label, or one number for each label. 1: no hidden states; nodes labelled −1 remain hidden. For
+        graphs with `node_types`, an entry per type, each a number or one for each label of the type. A type whose nodes
+        are all labelled −1 has one label, whose states are what they may be.
     base : StructuralSVM, FrankWolfeSVM, CuttingPlaneSVM or None, default=None
         What learns, with all its options, such as `base__C`. None: `FrankWolfeSVM()`, or `StructuralSVM((), ())` where
         `learner` is "subgradient".
@@ -62,7 +66,7 @@ class LatentSVM(Saved, LabelledPredictor):
     base_ : estimator
         The fitted copy of `base`, whose labels are the states.
     state_label_ : array of shape (S,)
-        The label of every state.
+        The label of every state; a list of such arrays, one per type, where nodes have types.
     n_iter_ : int
         Completions that took place.
 
@@ -75,7 +79,7 @@ class LatentSVM(Saved, LabelledPredictor):
     1.0
     """
 
-    n_states: int | Sequence[int] = 2
+    n_states: Counts = 2
     _: KW_ONLY
     base: Predictor | None = None
     learner: str = "alternate"
@@ -114,37 +118,49 @@ class LatentSVM(Saved, LabelledPredictor):
             name = type(self.part("base")).__name__
             raise ValueError(f'learner="subgradient" needs a base with partial_fit, such as StructuralSVM, got {name}')
         continuing = self.warm_start and hasattr(self, "base_")
-        last, classes = (self.n_labels_, self.label_values_) if continuing else (0, None)
-        samples = Samples.check(
-            X, Y, last or None, known=last, drop_void=False, classes=classes, sample_weight=sample_weight
-        )
-        if samples.types is not None:
-            raise ValueError(f"{type(self).__name__} does not accept graphs with node_types")
-        state_label = _state_labels(self.n_states, samples.n_labels)
-        if continuing:
-            self._check_states(state_label)
+        samples = self._check(X, Y, sample_weight, continuing)
+        states = States.of(self.n_states, samples.n_labels, samples.types)
+        if continuing and states.plain != self._known_states.plain:
+            raise ValueError(
+                f"the model to continue has states of the labels {self._known_states.plain}, but "
+                f"{states.plain} are needed: fit a clone, or set warm_start=False"
+            )
         self.n_labels_, self.label_values_ = samples.n_labels, samples.classes
-        self.state_label_: Labels = state_label
-        seen = [_with_costs_of_states(samples.X[n], y, state_label) for n, y in enumerate(samples.Y)]
+        self._known_states: States = states
+        seen = [_with_costs_of_states(samples.X[n], y, states) for n, y in enumerate(samples.Y)]
         self._alternate(seen, samples, self._first_states(seen, samples, continuing), rounds)
         return self
 
-    def _check_states(self, state_label: Labels) -> None:
-        if not np.array_equal(state_label, self.state_label_):
-            raise ValueError(
-                f"the model to continue has states of the labels {self.state_label_.tolist()}, but "
-                f"{state_label.tolist()} are needed: fit a clone, or set warm_start=False"
-            )
+    def _check(
+        self, X: Sequence[Graph], Y: Sequence[ArrayLike], sample_weight: ArrayLike | None, continuing: bool
+    ) -> Samples:
+        known, classes, last = (self.n_labels_, self.label_values_, self._n_labels()) if continuing else (0, None, None)
+        return Samples.check(X, Y, last, known=known, drop_void=False, classes=classes, sample_weight=sample_weight)
+
+    def _n_labels(self) -> int | list[int]:
+        """Of all nodes, or of those of every type."""
+        return self._known_states.n_labels if self._known_states.typed else self.n_labels_
+
+    @property
+    def state_label_(self) -> Labels | list[Labels]:
+        """The label of every state, or a list of such arrays, one per type of nodes."""
+        check_is_fitted(self, "base_")
+        states = self._known_states
+        return list(states.by_type) if states.typed else states.by_type[0]
 
     def _first_states(self, X: list[Graph], samples: Samples, continuing: bool) -> list[Labels]:
         """The states to begin with; `base_` is ready to learn from them."""
         base = clone(self.part("base"))
-        options = {**base.get_params(deep=False), "n_labels": len(self.state_label_), **self._costs(samples)}
+        options = {**base.get_params(deep=False), "n_labels": self._n_states(), **self._costs(samples)}
         if continuing:
             self.base_.set_params(**options)
             return self._states(X, list(samples.Y))
         self.base_: Any = base.set_params(**options)
-        return start_states(samples, self.state_label_, seed_of(self.random_state))
+        return start_states(samples, self._known_states, seed_of(self.random_state))
+
+    def _n_states(self) -> int | list[int]:
+        """As `n_labels` of the base."""
+        return self._known_states.counts if self._known_states.typed else self._known_states.counts[0]
 
     def _alternate(self, X: list[Graph], samples: Samples, states: list[Labels], rounds: int) -> None:
         for self.n_iter_ in range(1, rounds + 1):
@@ -197,9 +213,8 @@ class LatentSVM(Saved, LabelledPredictor):
             Rows sum to 1; how they are found is said in `StructuralSVM.predict_proba`.
         """
         check_is_fitted(self, "base_")
-        of_label = np.eye(self.n_labels_)[self.state_label_]
-        states = self.base_._proba(X, self._check_known(X, known), self._restrict)
-        return Predictions(found @ of_label.astype(found.dtype) for found in states)
+        found, states = self.base_._proba(X, self._check_known(X, known), self._restrict), self._known_states
+        return Predictions(states.add_up(p, X[n].node_types) for n, p in enumerate(found))
 
     def predict_states(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None = None) -> list[Labels]:
         """States of the nodes, which `state_label_` turns into labels.
@@ -223,7 +238,7 @@ class LatentSVM(Saved, LabelledPredictor):
         check_is_fitted(self, "base_")
         document, tensors = self.base_.state()
         own = {name: value for name, value in self.get_params(deep=False).items() if name != "base"}
-        body = {"class": type(self).__name__, **_described(own), "state_label": self.state_label_.tolist()}
+        body = {"class": type(self).__name__, **_described(own), "state_label": self._known_states.plain}
         body |= {"n_iter": self.n_iter_, "label_values": to_json(self.label_values_)}
         body |= {"unfitted": _described(self.part("base").plain_params()), "base": document}
         return State(body, tensors)
@@ -235,15 +250,15 @@ class LatentSVM(Saved, LabelledPredictor):
         loaded.base_ = StructuredEstimator.from_state(document["base"], tensors, path, **parameters)
         loaded.base = type(loaded.base_)()
         from_document(loaded.base, document["unfitted"], path, parameters)
-        loaded.state_label_, loaded.n_iter_ = np.array(document["state_label"], np.int64), document["n_iter"]
-        loaded.n_labels_ = int(loaded.state_label_.max()) + 1
+        loaded._known_states, loaded.n_iter_ = States.stored(document["state_label"]), document["n_iter"]
+        loaded.n_labels_ = max(loaded._known_states.n_labels)
         values = document["label_values"]
         loaded.label_values_ = None if values is None else np.array(values)
         return loaded
 
     def _improve(self, X: list[Graph], states: list[Labels], sample_weight: ArrayLike | None) -> None:
         if self.learner == "subgradient":
-            self.base_.partial_fit(X, states, len(self.state_label_), sample_weight)
+            self.base_.partial_fit(X, states, self._n_states(), sample_weight)
         else:
             self.base_.fit(X, states, sample_weight)
 
@@ -252,23 +267,36 @@ class LatentSVM(Saved, LabelledPredictor):
         return states
 
     def _predict(self, X: Sequence[Graph], known: Sequence[Labels] | None = None) -> list[Labels]:
-        return [self.state_label_[states] for states in self._states(X, known)]
+        known_states = self._known_states
+        found = enumerate(self._states(X, known))
+        return [known_states.labels(states, X[n].node_types) for n, states in found]
 
-    def _restrict(self, given: Potentials, y: Tensor, _: Tensor | None) -> Potentials:
+    def _check_known(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None) -> list[Labels] | None:
+        given = super()._check_known(X, known)
+        types = NodeTypes(tuple(self._known_states.n_labels), ())
+        for n, y in enumerate(given or ()):
+            kinds = X[n].node_types
+            if self._known_states.typed and kinds is not None:
+                types.check_labels(y, kinds, f"known[{n}]")
+        return given
+
+    def _restrict(self, given: Potentials, y: Tensor, batch: GraphBatch) -> Potentials:
         """The potentials in which every labelled node has a state of its label."""
-        labels = torch.from_numpy(self.state_label_)
-        allowed = (labels.to(y.device) == y[:, None]) | (y < 0)[:, None]
+        types = None if batch.node_types is None else batch.node_types.cpu().numpy()
+        labels = torch.from_numpy(self._known_states.rows(types, len(y))).to(y.device)
+        allowed = (labels == y[:, None]) | (y < 0)[:, None]
         return given.with_unary(given.unary.masked_fill(~allowed, -torch.inf))
 
     def _costs(self, samples: Samples) -> dict[str, Any]:
         """The base's own weight of classes, for states: those of one label are equally right."""
         known = self.part("base").get_params(deep=False)
-        if "class_weight" not in known or len(self.state_label_) == samples.n_labels:
+        if "class_weight" not in known or self._known_states.typed or not self._known_states.hidden:
             return {}
+        labels = self._known_states.by_type[0]
         weight = samples.class_weight(known["class_weight"])
         weight = np.ones(samples.n_labels) if weight is None else weight
         square = weight if weight.ndim == 2 else weight[:, None] * (1 - np.eye(samples.n_labels))
-        return {"class_weight": square[np.ix_(self.state_label_, self.state_label_)]}
+        return {"class_weight": square[np.ix_(labels, labels)]}
 
 
 def _described(parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -276,18 +304,17 @@ def _described(parameters: Mapping[str, Any]) -> dict[str, Any]:
     return {"parameters": known, "omitted": omitted}
 
 
-def _state_labels(n_states: int | Sequence[int], n_labels: int) -> Labels:
-    counts = np.full(n_labels, n_states) if isinstance(n_states, (int, np.integer)) else np.asarray(n_states)
-    if counts.shape != (n_labels,) or counts.dtype.kind not in "iu" or counts.min() < 1:
-        raise ValueError(f"n_states must be a number ≥ 1 or {n_labels} of them, one per label, got {n_states!r}")
-    return np.repeat(np.arange(n_labels), counts)
-
-
-def _with_costs_of_states(graph: Graph, y: Labels, state_label: Labels) -> Graph:
-    """The graph with costs by state where it has costs by label, and none at all where nodes are hidden."""
+def _with_costs_of_states(graph: Graph, y: Labels, states: States) -> Graph:
+    """The graph with costs by state where it has costs by label or types, and none at all where nodes are hidden."""
     weight = np.ones(len(y)) if graph.node_weight is None else graph.node_weight
-    if (y >= 0).all() and weight.ndim == 1:
+    by_type = states.typed and states.hidden  # for which there is no class_weight that could say it
+    if (y >= 0).all() and weight.ndim == 1 and not by_type:
         return graph
-    weight = weight if weight.ndim == 1 else weight[:, state_label]
+    labels = states.rows(graph.node_types, len(y))
+    if weight.ndim == 2:
+        weight = np.take_along_axis(weight, np.maximum(labels, 0), axis=1)
+    elif by_type:
+        weight = weight[:, None] * (labels != y[:, None])
     seen = (y >= 0).reshape(-1, *[1] * (weight.ndim - 1))
-    return Graph.unchecked(graph.node_features, graph.edges, graph.edge_features, np.where(seen, weight, 0.0))
+    costs = np.where(seen, weight, 0.0)
+    return Graph.unchecked(graph.node_features, graph.edges, graph.edge_features, costs, graph.node_types)

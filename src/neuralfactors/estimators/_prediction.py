@@ -24,7 +24,7 @@ from neuralfactors.learning._losses import check_class_weight, check_part
 from neuralfactors.learning._margin import loss_augment, node_costs
 from neuralfactors.learning._training_graphs import Samples, check_sequence, has_edges
 
-Alteration = Callable[[Potentials, Tensor, Tensor | None], Potentials]
+Alteration = Callable[[Potentials, Tensor, GraphBatch], Potentials]
 
 
 class Predictor(LabelledPredictor):
@@ -175,8 +175,8 @@ class Predictor(LabelledPredictor):
         samples = Samples.check(X, Y, n_labels, known=self.n_labels_, classes=self.label_values_, drop_void=False)
         weight = check_class_weight(samples.class_weight(getattr(self, "class_weight", None)))
 
-        def augment(given: Potentials, y: Tensor, node_weight: Tensor | None) -> Potentials:
-            return loss_augment(given, y, node_costs(y, weight, node_weight))
+        def augment(given: Potentials, y: Tensor, batch: GraphBatch) -> Potentials:
+            return loss_augment(given, y, node_costs(y, weight, batch.node_weight))
 
         return self._decode(self._decode_altered(X, samples.Y, augment))
 
@@ -264,13 +264,13 @@ class Predictor(LabelledPredictor):
         alter: Alteration,
         score: Callable[[GraphBatch], Potentials],
     ) -> Iterator[Potentials]:
-        """What `score` says of batches of X; where there are Y, what `alter` makes of that, y and weights of nodes."""
+        """What `score` says of batches of X; where there are Y, what `alter` makes of that, y and the batch."""
         done = 0
         for batch in self._batches(X):
             potentials = score(batch)
             if Y is not None:
                 y = torch.from_numpy(np.concatenate(Y[done : done + batch.n_graphs]))
-                potentials = alter(potentials, y.to(potentials.unary.device), batch.node_weight)
+                potentials = alter(potentials, y.to(potentials.unary.device), batch)
             done += batch.n_graphs
             yield potentials
 
@@ -335,7 +335,7 @@ class Predictor(LabelledPredictor):
         return potentials
 
 
-def _clamp(given: Potentials, y: Tensor, _: Tensor | None) -> Potentials:
+def _clamp(given: Potentials, y: Tensor, _: GraphBatch) -> Potentials:
     return clamp_labelled(given, y)
 
 

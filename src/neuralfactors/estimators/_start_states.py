@@ -6,25 +6,23 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_array, hstack, vstack
 
 from neuralfactors._core.graph import Graph
 from neuralfactors._core.sparse import is_sparse
+from neuralfactors.estimators._states import Labels, States
 from neuralfactors.learning._training_graphs import Samples
 
-Labels = NDArray[np.int64]
 
-
-def start_states(samples: Samples, state_label: Labels, seed: int) -> list[Labels]:
-    """A state of its label for every node of every graph, and any state for nodes labelled −1.
+def start_states(samples: Samples, states: States, seed: int) -> list[Labels]:
+    """A state of its label for every node of every graph, and any state of its type for nodes labelled −1.
 
     Parameters
     ----------
     samples : Samples
         Graphs with their labels.
-    state_label : array of shape (S,)
-        The label of every state.
+    states : States
+        Those that there are.
     seed : int
         Of k-means.
 
@@ -34,20 +32,26 @@ def start_states(samples: Samples, state_label: Labels, seed: int) -> list[Label
         States, one array per graph.
     """
     graphs = [samples.X[n] for n in range(len(samples))]
-    around = [_surroundings(g, y, samples.n_labels) for g, y in zip(graphs, samples.Y, strict=True)]
+    around = [_surroundings(g, y, states) for g, y in zip(graphs, samples.Y, strict=True)]
     seen = _standardised(vstack(around, format="csr") if any(map(is_sparse, around)) else np.concatenate(around))
-    y = np.concatenate(samples.Y)
-    states = np.zeros(len(y), dtype=np.int64)
-    for label in np.unique(y):
-        nodes = np.flatnonzero(y == label)
-        choice = np.flatnonzero(state_label == label) if label >= 0 else np.arange(len(state_label))
-        states[nodes] = choice[_clusters(seen[nodes], len(choice), seed)]
-    return np.split(states, np.cumsum([len(y) for y in samples.Y])[:-1])
+    y, kinds = np.concatenate(samples.Y), np.concatenate([_kinds(g) for g in graphs])
+    found = np.zeros(len(y), dtype=np.int64)
+    for k, label in np.unique(np.stack([kinds, y], axis=1), axis=0).tolist():
+        nodes, of_label = np.flatnonzero((kinds == k) & (y == label)), states.by_type[k]
+        choice = np.flatnonzero((of_label == label) | (label < 0))
+        found[nodes] = choice[_clusters(seen[nodes], len(choice), seed)]
+    return np.split(found, np.cumsum([len(y) for y in samples.Y])[:-1])
 
 
-def _surroundings(graph: Graph, y: Labels, n_labels: int) -> Any:
-    """Features of every node, their sum over its neighbours, and how many of these have each label."""
-    labels = np.eye(n_labels + 1)[y][:, :n_labels]
+def _kinds(graph: Graph) -> Labels:
+    return np.zeros(graph.n_nodes, np.int64) if graph.node_types is None else graph.node_types
+
+
+def _surroundings(graph: Graph, y: Labels, states: States) -> Any:
+    """Features of every node, their sum over its neighbours, and how many of these have each label of each type."""
+    begin = np.cumsum([0, *states.n_labels])
+    numbers = np.where(y < 0, begin[-1], begin[_kinds(graph)] + y)  # the labels of all types one after the other
+    labels = np.eye(begin[-1] + 1)[numbers][:, :-1]
     if is_sparse(graph.node_features):
         values = hstack([graph.node_features, labels], format="csr")
         return hstack([graph.node_features, _neighbours(graph) @ values], format="csr")
