@@ -305,23 +305,56 @@ double max_of_table(const T* table, int n_rows, int n_columns, const double* row
   return best;
 }
 
+// A few columns, less than fill a vector.
+template <class T>
+double maxima_of_few(const T* table, int n_rows, int n_columns, const double* row_term, const double* column_term,
+                     double* by_row, double* by_column) {
+  double best = -kInfinity;
+  for (int b = 0; b < n_columns; ++b) by_column[b] = -kInfinity;
+  for (int a = 0; a < n_rows; ++a, table += n_columns) {
+    double top = -kInfinity;
+    for (int b = 0; b < n_columns; ++b) {
+      const double x = row_term[a] + table[b] + column_term[b];
+      by_column[b] = x > by_column[b] ? x : by_column[b];
+      top = x > top ? x : top;
+    }
+    by_row[a] = top;
+    best = top > best ? top : best;
+  }
+  return best;
+}
+
 template <class T>
 double maxima_of_table(const T* table, int n_rows, int n_columns, const double* row_term, const double* column_term,
                        double* by_row, double* by_column) {
-  constexpr int kBlock = 8;
-  for (int a = 0; a < n_rows; ++a) by_row[a] = -kInfinity;
+  constexpr int kBlock = 64;  // columns whose terms and maxima stay in the nearest cache, in whole vectors
+  if (n_columns < kLanes) return maxima_of_few(table, n_rows, n_columns, row_term, column_term, by_row, by_column);
+  const T* end = table + static_cast<std::size_t>(n_rows) * n_columns;
   double best = -kInfinity;
+  for (int a = 0; a < n_rows; ++a) by_row[a] = -kInfinity;
   for (int b0 = 0; b0 < n_columns; b0 += kBlock) {
     const int width = n_columns - b0 < kBlock ? n_columns - b0 : kBlock;
-    double column[kBlock], x[kBlock];
-    for (int b = 0; b < kBlock; ++b) column[b] = x[b] = -kInfinity;
-    for (int a = 0; a < n_rows; ++a) {
-      const T* r = table + static_cast<std::size_t>(a) * n_columns + b0;
-      for (int b = 0; b < width; ++b) x[b] = row_term[a] + r[b] + column_term[b0 + b];
-      for (int b = 0; b < kBlock; ++b) column[b] = x[b] > column[b] ? x[b] : column[b];
-      for (int step = kBlock / 2; step > 0; step /= 2)
-        for (int b = 0; b < step; ++b) x[b] = x[b] > x[b + step] ? x[b] : x[b + step];
-      by_row[a] = x[0] > by_row[a] ? x[0] : by_row[a];
+    const int padded = (width + kLanes - 1) / kLanes * kLanes;
+    double term[kBlock], column[kBlock];
+    for (int b = 0; b < padded; ++b) {
+      term[b] = b < width ? column_term[b0 + b] : -kInfinity;
+      column[b] = -kInfinity;
+    }
+    T last[kBlock] = {};  // a row at the end of the table, behind which nothing may be read
+    const T* row = table + b0;
+    for (int a = 0; a < n_rows; ++a, row += n_columns) {
+      const bool inside = end - row >= padded;
+      for (int b = 0; b < width && !inside; ++b) last[b] = row[b];
+      const T* r = inside ? row : last;
+      const double own = row_term[a];
+      double top = by_row[a];
+#pragma omp simd reduction(max : top)
+      for (int b = 0; b < padded; ++b) {
+        const double x = own + r[b] + term[b];
+        column[b] = x > column[b] ? x : column[b];
+        top = x > top ? x : top;
+      }
+      by_row[a] = top;
     }
     for (int b = 0; b < width; ++b) {
       by_column[b0 + b] = column[b];

@@ -75,3 +75,15 @@ def test_a_large_row_does_not_hide_what_is_forbidden(method, seed):
     assert np.isfinite(problem.score(r.labels))
     if method == "auto":
         assert r.score >= solve(*problem.arrays, method="exhaustive").score - 1e-3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("n_labels", [2, 3, 7, 8, 9, 15, 63, 64, 65, 130])
+def test_reduced_costs_of_an_edge_are_no_more_than_its_labels_lose(n_labels, dtype):
+    rng = np.random.default_rng(n_labels)
+    unary, table = rng.normal(size=(2, n_labels)).astype(dtype), rng.normal(size=(1, n_labels, n_labels)).astype(dtype)
+    r = solve(unary, table, [[0, 1]], method="trws", tol=0, reduced_costs=True)
+    scores = unary[0][:, None].astype(float) + unary[1] + table[0]
+    over = [r.bound - costs - best for costs, best in zip(r.reduced_costs, (scores.max(1), scores.max(0)), strict=True)]
+    assert min(map(np.min, over)) > -1e-9
+    assert min(map(np.max, over)) < 1e-9  # exact for the node that the last sweep came to
