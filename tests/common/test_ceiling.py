@@ -37,6 +37,7 @@ def test_a_low_one_says_what_to_do(ceiling, told):
         ("flat", "; finer regions would hardly raise that"),
         ("pixels", "; finer regions would have too few pixels"),
         ("own", "; split your regions there"),
+        ("rare", "; few training images show what is lost.* such as 900$"),
         ("budget", "; the choice stopped here for time and memory.* such as 900$"),
         (None, "; take more regions, such as 900"),
     ],
@@ -49,3 +50,13 @@ def test_shares_only():
     with pytest.raises(ValueError, match="a ceiling must be a share from 0 to 1, got 95"):
         Ceiling(95.0, None)
     assert Ceiling(None, None).told == ""
+
+
+def test_of_some_classes_the_mean_is_theirs():
+    ceiling = Ceiling(0.97, 0.7, (0.9, 0.4, None, 0.8))
+    some = ceiling.of_classes([0, 2, 3])
+    assert (some.pixel, some.per_class) == (0.97, (0.9, None, None, 0.8))
+    assert some.class_mean == pytest.approx(0.85)
+    assert ceiling.is_low
+    assert not some.is_low
+    assert ceiling.of_classes([2]) == Ceiling(0.97, None, (None, None, None, None))

@@ -63,6 +63,12 @@ def test_what_the_choice_is_satisfied_with_the_advice_is_silent_about(features):
     assert ceiling.advice(["background", "disc", "ring"], found.settings.n_regions, found.stop) == ""
 
 
+def test_what_few_images_show_does_not_make_regions_finer():
+    dark, inside = np.full((256, 256, 3), 60, dtype=np.uint8), np.zeros((256, 256), dtype=np.int64)
+    found = choice([*CELLS[:2], *(ArraySample(f"plain {n}", dark, inside) for n in range(7))], 2)  # two of nine
+    assert (found.settings.n_regions, found.stop) == (300, "rare")
+
+
 def test_where_finer_regions_gain_nothing_the_choice_says_so():
     rng = np.random.default_rng(0)
     image = np.full((900, 900, 3), 90, dtype=np.uint8)

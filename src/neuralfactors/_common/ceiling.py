@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,12 +11,14 @@ NAMED = 3  # so many classes are named at most
 
 
 # Why regions that were chosen are not finer: their ceiling is high enough, or would hardly rise; regions would have too
-# few pixels to be described; there would be too many to learn from; or they are users' own.
-Stop = Literal["enough", "flat", "pixels", "budget", "own"]
+# few pixels to be described; there would be too many to learn from; it is low only of classes that few images show; or
+# they are users' own.
+Stop = Literal["enough", "flat", "pixels", "budget", "rare", "own"]
 REMEDIES: dict[Stop | None, str] = {
     None: "take more regions, such as {finer}, or larger pictures",
     "flat": "finer regions would hardly raise that, but larger pictures may",
     "pixels": "finer regions would have too few pixels to be described: take larger pictures",
+    "rare": "few training images show what is lost: if it matters, ask for more regions, such as {finer}",
     "own": "split your regions there, or leave them out and others are found",
     "budget": "the choice stopped here for time and memory: if there are more, ask for regions, such as {finer}",
 }
@@ -61,6 +63,23 @@ class Ceiling:
         """Both figures, in percent."""
         shares = [(self.pixel, "of the pixels"), (self.class_mean, "on average over classes")]
         return ", ".join(f"{100 * share:.1f} % {of}" for share, of in shares if share is not None)
+
+    def of_classes(self, labels: Collection[int]) -> Ceiling:
+        """The same regions' ceiling, with a mean over the classes of `labels` alone.
+
+        Parameters
+        ----------
+        labels : collection of int
+            Which of them to keep.
+
+        Returns
+        -------
+        Ceiling
+            Of all pixels; no other class is low.
+        """
+        per_class = tuple(share if label in labels else None for label, share in enumerate(self.per_class))
+        known = [share for share in per_class if share is not None]
+        return Ceiling(self.pixel, sum(known) / len(known) if known else None, per_class)
 
     def advice(self, names: Sequence[str], n_regions: int, stop: Stop | None = None) -> str:
         """What to do about a low ceiling, in one sentence; empty where it is high enough.

@@ -1,8 +1,9 @@
 """How many regions an image gets, and how compact they are, where nobody says: chosen by the labels to be learnt.
 
-Regions are made finer until their ceiling hardly rises any more, or training would take too long. Where it is low by
-then, the choice says why it stopped; what it calls enough, advice about ceilings is silent about. Where the labels need
-it, SLIC finds more regions than that, of which those most alike are merged: thin structures have their own then.
+Regions are made finer until their ceiling hardly rises any more, or training would take too long. Classes that few
+images show do not count: they are hard to learn at all, and all others are harder to describe by finer regions. Where
+the ceiling is low by then, the choice says why it stopped; what it calls enough, advice is silent about. Where labels
+need it, SLIC finds more regions than that, of which those most alike are merged: thin structures have their own then.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from neuralfactors.vision._region_geometry import enlarge, label_counts
 from neuralfactors.vision._regions import find_regions
 
 LOOKED_AT = 10  # training images, at equal distances
+OFTEN = 0.25  # of these show a class that regions are made finer for
 # Pixels of a region: with fewer than the first there is little to describe; finer ones than usual have the second.
 SMALLEST_AREA, SMALLEST_IF_FINER = 16, 32
 # Regions of all training images together: learning from them takes some half an hour on one core and, at 1 KB a region
@@ -68,11 +70,13 @@ def choose_regions(settings: FeatureSettings, samples: Sequence[LabelledImage], 
     # Words are those of regions of one size; a network's features gain by merging on three public sets.
     if settings.uses_cnn:
         start = trial.best([merged, start])
-    elif trial.ceiling(start).is_low:
+    elif trial.aim(start).is_low:
         start = trial.best([start, merged])
     chosen = _fine_enough(trial, start)
     shapes = [replace(chosen.settings, compactness=factor * settings.compactness) for factor in SHAPES]
-    return replace(chosen, settings=trial.best([chosen.settings, *shapes]))
+    best = trial.best([chosen.settings, *shapes])
+    rare = chosen.stop == "enough" and trial.ceiling(best).is_low
+    return RegionChoice(best, "rare" if rare else chosen.stop)
 
 
 class RegionTrial:
@@ -117,24 +121,33 @@ class RegionTrial:
             self._known[key] = ceiling_of(truth, self._n_labels)
         return self._known[key]
 
+    def aim(self, settings: FeatureSettings) -> Ceiling:
+        """Their ceiling over the classes that regions are made finer for."""
+        return self.ceiling(settings).of_classes(self._often)
+
+    @cached_property
+    def _often(self) -> list[int]:
+        shown = sum(np.isin(np.arange(self._n_labels), labels) for _, labels in self._pictures)
+        return np.flatnonzero(shown >= OFTEN * len(self._pictures)).tolist()
+
     def best(self, several: Sequence[FeatureSettings]) -> FeatureSettings:
         """The settings of the highest ceiling; each must be clearly higher than those before it."""
         best, *others = several
         for settings in others:
-            if _height(self.ceiling(settings)) > _height(self.ceiling(best)) + LEAST_FOR_SHAPE:
+            if _height(self.aim(settings)) > _height(self.aim(best)) + LEAST_FOR_SHAPE:
                 best = settings
         return best
 
 
 def _fine_enough(trial: RegionTrial, settings: FeatureSettings) -> RegionChoice:
     while True:
-        reached, n_regions = trial.ceiling(settings), min(2 * settings.n_regions, trial.most)
+        reached, n_regions = trial.aim(settings), min(2 * settings.n_regions, trial.most)
         if n_regions < LEAST_STEP * settings.n_regions:
             limit: Stop = "pixels" if trial.most == trial.most_described else "budget"
             return RegionChoice(settings, limit if reached.is_low else "enough")
         finer = replace(settings, n_regions=n_regions)
         asked = (LEAST_IF_LOW if reached.is_low else LEAST_IF_HIGH) * (n_regions / settings.n_regions - 1)
-        if _height(trial.ceiling(finer)) < _height(reached) + asked:
+        if _height(trial.aim(finer)) < _height(reached) + asked:
             return RegionChoice(settings, "flat" if reached.is_low else "enough")
         settings = finer
 
