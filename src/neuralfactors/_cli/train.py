@@ -21,6 +21,7 @@ def train(
     features_from: options.FeaturesFrom = None,
     pages: options.Pages = None,
     backbone: options.Backbone = None,
+    finetune: options.Finetune = None,
     epochs: options.Epochs = None,
     balance: options.Balance = None,
     split: options.Split = Splits.train,
@@ -41,12 +42,11 @@ def train(
 
     key, (began, of_model) = variant_key(variant), options.begin(procedure, changes, max_iter=epochs, balance=balance)
     layers = [*experiment.read_settings_of(settings or (), [key]), experiment.changes_for([key], of_model)]
-    described = {**began.features, **options.feature_options(features, regions, backbone)}
+    described = {**began.features, **options.feature_options(features, regions, backbone, finetune)}
     config = RunConfig(
         str(data), (key,), "train", described, experiment.parameters_of([key], began.parameters, *layers), None,
         Splits(split, validate, validate), mirror=bool(mirror), seed=seed, procedure=procedure,
-        images=options.image_options(void, drop, regions_from, regions, features_from, features, pages),
-    )  # fmt: skip
+        images=options.image_options(void, drop, regions_from, regions, features_from, features, pages))  # fmt: skip
     with options.resumable(out):
         experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())
     show_rows(RunFolder(out))

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
+from typing import Any
 
 import numpy as np
 
@@ -45,6 +46,12 @@ class Means:
         """Options of `FeatureBuilder` for so many images."""
         n_jobs = self.n_jobs or (-1 if n_images >= MANY_IMAGES else 1)
         return {"cache": self.cache, "n_jobs": n_jobs, "dask": self.dask, "progress": bool(self.verbose)}
+
+    def segmenter_options(self, n_images: int) -> dict[str, Any]:
+        """The same by the names that a `Segmenter` has for them."""
+        options: dict[str, Any] = {**self.builder_options(n_images), "verbose": self.verbose}
+        del options["progress"]
+        return options
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES, MODEL, OF_T
 from neuralfactors._runs import Epoch, RowFolder, Run, RunConfig, RunFolder
 from neuralfactors.estimators import Checkpoint, StructuredEstimator
 from neuralfactors.segmentation._defaults import default_balance
+from neuralfactors.segmentation._fine_tuning import check_tunable
 from neuralfactors.segmentation._targets import Targets
 from neuralfactors.vision import FeatureSettings
 
@@ -87,8 +88,10 @@ def check_config(config: RunConfig) -> None:
     """Refuse settings that cannot be used, before a run folder is made for them: each model learns a tiny graph."""
     check_settings(config)
     for variant in config.variants:
+        stages = [stage for _, stage in named_stages(build_model(variant, config, 2, MANY_IMAGES))]
         try:
-            _dry_run([stage for _, stage in named_stages(build_model(variant, config, 2, MANY_IMAGES))])
+            check_tunable(feature_settings(config), stages)
+            _dry_run(stages)
         except (TypeError, ValueError, AttributeError, RuntimeError) as error:
             raise ValueError(f"the settings of {variant!r} cannot be used: {error}") from error
 

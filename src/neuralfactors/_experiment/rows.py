@@ -25,6 +25,7 @@ from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Ceiling, Describer, Evaluation, LabelledGraphs, Segmenter, evaluate
 from neuralfactors.segmentation._diagnosis import largest_class_alone, one_class_only
+from neuralfactors.segmentation._fine_tuning import as_seen
 from neuralfactors.segmentation._targets import Targets
 
 logger = logging.getLogger(__name__)
@@ -52,10 +53,11 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
     if prepared.test is None:
         told = one_class_only(segmenter, train)
     else:
-        found = evaluate(segmenter, prepared.test)
-        ceiling = prepared.test.ceiling(prepared.describer.n_labels)
+        test = as_seen(segmenter.describer_, prepared.test)
+        found = evaluate(segmenter, test)
+        ceiling = test.ceiling(prepared.describer.n_labels)
         folder.metrics.write(full_metrics(found, prepared.test_split or "", ceiling))
-        write_predictions(folder, segmenter, found, prepared.test, config.n_examples)
+        write_predictions(folder, segmenter, found, test, config.n_examples)
         told = largest_class_alone(found.joint, segmenter.class_names)
     if told:
         logger.warning("%s: %s", folder.variant, told)
@@ -128,8 +130,7 @@ def evaluate_row(
     known: dict[str, Any] = {name: folder for name, folder in given.items() if folder is not None}
     config = replace(config, images=replace(config.images, **known))
     images = open_folder(config)
-    segmenter = Segmenter.load(row.path, features=folder.features)
-    segmenter.describer_ = Describer.load(folder.features, **means.builder_options(len(images[split])))
+    segmenter = Segmenter.load(row.path, features=folder.features, **means.segmenter_options(len(images[split])))
     segmenter.check_classes(images.classes, os.fspath(data))
     for sample in images[split]:
         sample.check()

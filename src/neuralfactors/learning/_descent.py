@@ -142,7 +142,7 @@ class Descent:
         start = self.iterates.copy() if len(batches) == 1 else None
         totals = Totals()
         regulariser = self.regulariser()
-        with self._seeded(), training(self.model):
+        with seeded(self.settings.seed, self.epoch), training(self.model):
             for k, batch in enumerate(batches):
                 self.step(samples, batch, 1.0 + self.epoch + k / len(batches), totals)
         self._sum_over_ranks(totals)
@@ -238,13 +238,6 @@ class Descent:
         """Whether the best iterate by the objective is kept; an average of all takes its place."""
         return self.settings.trainer.keep == "objective" and self.iterates.average is None
 
-    @contextmanager
-    def _seeded(self) -> Iterator[None]:
-        """Random numbers of this epoch alone; torch's own generator stays as it was."""
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(np.random.SeedSequence([self.settings.seed, self.epoch]).generate_state(1)[0]))
-            yield
-
     def _sum_over_ranks(self, totals: Totals) -> None:
         numbers = totals.numbers()
         self.ranks.sum_([numbers])
@@ -308,7 +301,7 @@ class Descent:
     def _objective(self, samples: Samples) -> float:
         """Eq. (6) for the parameters as they stand."""
         totals = Totals()
-        with self._seeded(), training(self.model):
+        with seeded(self.settings.seed, self.epoch), training(self.model):
             self.differentiate(samples, range(len(samples)), totals, Clock(totals.seconds))
         self._sum_over_ranks(totals)
         self._note(totals)
@@ -344,3 +337,11 @@ def training(model: nn.Module) -> Iterator[None]:
         yield
     finally:
         model.eval()
+
+
+@contextmanager
+def seeded(seed: int, epoch: int) -> Iterator[None]:
+    """Random numbers of this epoch alone; torch's own generator stays as it was."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(int(np.random.SeedSequence([seed, epoch]).generate_state(1)[0]))
+        yield

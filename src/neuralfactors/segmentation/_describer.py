@@ -42,6 +42,7 @@ from neuralfactors.vision._network_identity import portrait
 from neuralfactors.vision._own_features import check_features
 from neuralfactors.vision._settings import OWN_REGIONS
 from neuralfactors.vision._sources import ImageSource
+from neuralfactors.vision._tuned_backbone import TunedBackbone
 
 KIND = "features"  # what its file calls itself
 MEMORY = 2**31  # bytes of features that are kept; what is beyond is read again whenever it is needed
@@ -195,6 +196,12 @@ class Describer:
             raise ValueError("the features have not been learned yet: fit the Segmenter first")
         return self.scaling
 
+    @property
+    def tuned(self) -> TunedBackbone | None:
+        """The network of CNN features whose last blocks have learnt; None where none has."""
+        network = self.builder.backbone
+        return network if isinstance(network, TunedBackbone) else None
+
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write settings, classes, words and scaling: JSON and safetensors.
 
@@ -215,7 +222,7 @@ class Describer:
         tensors : dict of str to Tensor
             Words and scaling, by name.
         """
-        own = self.builder.own_network
+        own = None if self.tuned else self.builder.own_network
         document = {
             "class": KIND,
             "settings": self.builder.settings.to_dict(),

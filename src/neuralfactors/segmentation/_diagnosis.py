@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from neuralfactors.metrics import Scores
+from neuralfactors.segmentation._fine_tuning import as_seen
 from neuralfactors.segmentation._graph_labeller import GraphLabeller
 from neuralfactors.segmentation._graphs import LabelledGraphs
 
@@ -23,7 +24,7 @@ def diagnosed(segmenter: GraphLabeller, graphs: LabelledGraphs) -> list[str]:
 def one_class_only(segmenter: GraphLabeller, graphs: LabelledGraphs) -> str:
     """A sentence about a model that predicts hardly anything but the largest class; empty where it does not."""
     chosen = graphs.take(range(0, len(graphs.X), -(-len(graphs.X) // LOOKED_AT)))
-    return largest_class_alone(segmenter.score_graphs(chosen), segmenter.class_names)
+    return largest_class_alone(segmenter.score_graphs(as_seen(segmenter.describer_, chosen)), segmenter.class_names)
 
 
 def largest_class_alone(scores: Scores, names: list[str]) -> str:

@@ -17,6 +17,7 @@ from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.segmentation._defaults import default_balance
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._diagnosis import diagnosed
+from neuralfactors.segmentation._fine_tuning import check_tunable, fine_tune
 from neuralfactors.segmentation._graphs import LabelledGraphs
 from neuralfactors.segmentation._labelled_images import Dataset, to_samples, with_mirrored
 from neuralfactors.segmentation._picture_labeller import PictureLabeller
@@ -78,6 +79,8 @@ class Segmenter(PictureLabeller):
         The fitted estimator, after those that transform its input.
     ceiling_ : Ceiling
         What labels of regions can reach on the training images; `fit` warns where it is low. Files do not hold it.
+    tuning_history_ : list of dict
+        An epoch of fine-tuning each: mean hinge, seconds. Files do not hold it either.
 
     Examples
     --------
@@ -181,7 +184,9 @@ class Segmenter(PictureLabeller):
         learnt = targets.of(train, describer.n_labels)
         stages = self._new_stages(describer, learnt.class_weight, len(train.X), train.labelled_share)
         held = None if validation is None else (validation.X, targets.all_labels(validation))
+        check_tunable(describer.builder.settings, stages, describer.builder.backbone)
         self.stages_ = fit_stages(stages, learnt, held)
+        self.describer_, self.tuning_history_ = fine_tune(describer, self.stages_, train, learnt)
         return self
 
     def describer(self, classes: Classes) -> Describer:

@@ -15,12 +15,16 @@ from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import State, load_model, readable, save_model, tensors_digest
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.segmentation._describer import Describer
+from neuralfactors.segmentation._fine_tuning import with_network
 from neuralfactors.vision._builder import BuilderOptions
+from neuralfactors.vision._tuned_backbone import TunedBackbone
 
 StrPath = str | os.PathLike[str]
 
 KIND = "Segmenter"  # what its file calls itself
 FEATURES, STAGES = "features", ("first", "model")  # the parts of the file; bifurcated training has both stages
+# Blocks of a network that have learnt with this model; not among the features, which all models of a run share.
+TUNED = "backbone"
 LEARNT = "features_sha256"  # the digest of words and scaling, which may be in another folder
 
 
@@ -29,6 +33,7 @@ def save_parts(
 ) -> None:
     """Write estimators and, unless they are kept elsewhere, the features into the folder `path`."""
     parts: dict[str, State] = {FEATURES: describer.state()} if with_features else {}
+    parts |= {TUNED: State({}, describer.tuned.learnt())} if describer.tuned else {}
     parts |= {name: stage.state() for name, stage in zip(STAGES[-len(stages) :], stages, strict=True)}
     documents = {part: document for part, (document, _) in parts.items()}
     tensors = {f"{part}.{name}": value for part, (_, own) in parts.items() for name, value in own.items()}
@@ -55,7 +60,7 @@ def _load_parts(
     describing: BuilderOptions, options: dict[str, Any],
 ) -> tuple[Describer, list[StructuredEstimator]]:  # fmt: skip
     known = document["parts"]
-    parts: dict[str, State] = {part: State(known[part], {}) for part in (FEATURES, *STAGES) if part in known}
+    parts: dict[str, State] = {part: State(known[part], {}) for part in (FEATURES, TUNED, *STAGES) if part in known}
     for key, value in tensors.items():
         part, _, name = key.partition(".")
         parts[part].tensors[name] = value
@@ -67,6 +72,9 @@ def _load_parts(
         raise ValueError(f"{path} contains no features: pass the folder that does as features")
     if tensors_digest(describer.tensors()) != document[LEARNT]:
         raise FileFormatError(f"{features or path} contains other features than those that {path} was trained with")
+    if TUNED in parts:
+        network = TunedBackbone.of(describer.builder.settings, parts[TUNED].tensors)
+        describer = with_network(describer, network)
     return describer, _load_stages([parts[part] for part in STAGES if part in parts], path, options)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from threading import Lock
@@ -13,7 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
-EFFICIENTNET_LITE = "efficientnet-lite"
+from neuralfactors.vision._settings import EFFICIENTNET_LITE
+
 TIMM = "timm:"
 PROBE = (96, 64)  # height and width of the picture that shows whether a network gives maps of whatever it is given
 
@@ -106,15 +107,19 @@ class EfficientNetLite(nn.Module):
 
     def forward(self, images: Tensor) -> list[Tensor]:
         """Maps of `images` (N, 3, H, W), whose values are 0 to 1."""
-        x = self.stem((images * 255 - 127) / 128)
-        maps = [x]
-        for block in self.blocks:
-            x = block(x)
-            if x.shape[-2:] == maps[-1].shape[-2:]:
-                maps[-1] = x
-            else:
-                maps.append(x)
-        return maps[1:]
+        return last_maps(self.stem((images * 255 - 127) / 128), self.blocks)[1:]
+
+
+def last_maps(x: Tensor, blocks: Iterable[nn.Module]) -> list[Tensor]:
+    """What `blocks`, one after another, make of `x`: the last map of each size, from that of `x` on."""
+    maps = [x]
+    for block in blocks:
+        x = block(x)
+        if x.shape[-2:] == maps[-1].shape[-2:]:
+            maps[-1] = x
+        else:
+            maps.append(x)
+    return maps
 
 
 class Normalised(nn.Module):

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.functional import interpolate
 
 from neuralfactors.vision._backbones import evaluating
@@ -45,13 +45,9 @@ def feature_maps(
     list of ndarray of shape (h, w, C)
         Each of its own size.
     """
-    pixels = torch.from_numpy(np.array(image.transpose(2, 0, 1), dtype=np.float32) / 255)[None]
-    scale = scale or SIDE / (image.shape[0] * image.shape[1]) ** 0.5
-    size = [max(1, round(n * scale)) for n in image.shape[:2]]
-    device = next((parameter.device for parameter in network.parameters()), pixels.device)
     with torch.inference_mode(), evaluating(network):
-        if size != list(image.shape[:2]):
-            pixels = interpolate(pixels, size=size, mode="bilinear", align_corners=False, antialias=scale < 1)
+        pixels = network_input(image, scale)
+        device = next((parameter.device for parameter in network.parameters()), pixels.device)
         maps = list(network(pixels.to(device)))[-n_maps:]
         if mirror:
             turned = list(network(pixels.flip(-1).to(device)))[-n_maps:]
@@ -59,9 +55,19 @@ def feature_maps(
     return [np.ascontiguousarray(m[0].permute(1, 2, 0).cpu().numpy()) for m in maps]
 
 
+def network_input(image: NDArray[np.uint8], scale: float = 0.0) -> Tensor:
+    """An image (H, W, 3) as networks take it: (1, 3, H', W'), 0 to 1, enlarged by `scale` or, for 0, to 512² pixels."""
+    pixels = torch.from_numpy(np.array(image.transpose(2, 0, 1), dtype=np.float32) / 255)[None]
+    scale = scale or SIDE / (image.shape[0] * image.shape[1]) ** 0.5
+    size = [max(1, round(n * scale)) for n in image.shape[:2]]
+    if size == list(image.shape[:2]):
+        return pixels
+    return interpolate(pixels, size=size, mode="bilinear", align_corners=False, antialias=scale < 1)
+
+
 def region_means(maps: Maps, regions: NDArray[np.int32]) -> list[NDArray[np.float32]]:
     """Means (V, C) of each map over each region, interpolated bilinearly to the pixels of `regions` (H, W)."""
-    return [_mean_operator(regions, m.shape[0], m.shape[1]) @ _rows(m) for m in maps]
+    return [mean_operator(regions, m.shape[0], m.shape[1]) @ _rows(m) for m in maps]
 
 
 def likeness(means: Sequence[NDArray[np.float32]], edges: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -69,23 +75,35 @@ def likeness(means: Sequence[NDArray[np.float32]], edges: NDArray[np.int64]) -> 
 
     They are the cosine, and the distance in sums of both lengths: 0 for the same, 1 for opposite ones.
     """
+    return tensor_likeness([torch.from_numpy(mean) for mean in means], torch.from_numpy(edges)).float().numpy()
+
+
+def tensor_likeness(means: Sequence[Tensor], edges: Tensor) -> Tensor:
+    """The same of tensors, differentiable in `means`."""
     columns = []
     for mean in means:
         one, other = mean[edges[:, 0]], mean[edges[:, 1]]
-        lengths = [np.linalg.norm(rows, axis=1) for rows in (one, other, one - other)]
-        cosine = np.einsum("ec,ec->e", one, other) / np.maximum(lengths[0] * lengths[1], TINY)
-        columns += [cosine, lengths[2] / np.maximum(lengths[0] + lengths[1], TINY)]
-    return np.stack(columns, axis=1).astype(np.float32)
+        lengths = [torch.linalg.vector_norm(rows, dim=1) for rows in (one, other, one - other)]
+        cosine = (one * other).sum(dim=1) / (lengths[0] * lengths[1]).clamp_min(TINY)
+        columns += [cosine, lengths[2] / (lengths[0] + lengths[1]).clamp_min(TINY)]
+    return torch.stack(columns, dim=1)
 
 
 def window_means(
     feature_map: NDArray[np.float32], centres: NDArray[np.number], sides: Sequence[float], shape: tuple[int, int]
 ) -> NDArray[np.float32]:
-    """Means (V, len(sides) · C) of one map over squares around `centres` (V, 2), which lie in an image of `shape`.
+    """Means (V, len(sides) · C) of one map over squares around `centres` (V, 2), which lie in an image of `shape`."""
+    return tensor_window_means(torch.from_numpy(feature_map), centres.astype(np.float64), sides, shape).numpy()
+
+
+def tensor_window_means(
+    feature_map: Tensor, centres: NDArray[np.float64], sides: Sequence[float], shape: tuple[int, int]
+) -> Tensor:
+    """The same of a tensor, differentiable in it.
 
     Parameters
     ----------
-    feature_map : array of shape (h, w, C)
+    feature_map : Tensor of shape (h, w, C)
     centres : array of shape (V, 2)
         Row and column, in pixels.
     sides : sequence of float
@@ -94,8 +112,8 @@ def window_means(
         Height and width of the image.
     """
     height, width, n_channels = feature_map.shape
-    sums = np.zeros((height + 1, width + 1, n_channels))
-    sums[1:, 1:] = feature_map.astype(np.float64).cumsum(axis=0).cumsum(axis=1)
+    sums = feature_map.new_zeros((height + 1, width + 1, n_channels), dtype=torch.float64)
+    sums[1:, 1:] = feature_map.double().cumsum(dim=0).cumsum(dim=1)
     means = []
     for side in sides:
         (top, bottom), (left, right) = (
@@ -103,8 +121,8 @@ def window_means(
             for axis, (cells, size) in enumerate(zip((height, width), shape, strict=True))
         )
         total = sums[bottom, right] - sums[top, right] - sums[bottom, left] + sums[top, left]
-        means.append(total / ((bottom - top) * (right - left))[:, None])
-    return np.concatenate(means, axis=1).astype(np.float32)
+        means.append(total / torch.from_numpy((bottom - top) * (right - left))[:, None])
+    return torch.cat(means, dim=1).float()
 
 
 def _window(centres: NDArray[np.float64], side: float, n_cells: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -118,8 +136,8 @@ def _rows(feature_map: NDArray[np.float32]) -> NDArray[np.float32]:
     return feature_map.reshape(-1, feature_map.shape[2])
 
 
-def _mean_operator(regions: NDArray[np.int32], height: int, width: int) -> csr_array:
-    # The matrix (V, height · width) that takes a map's cells to the regions' means of the map interpolated bilinearly.
+def mean_operator(regions: NDArray[np.int32], height: int, width: int) -> csr_array:
+    """The matrix (V, height · width) that takes a map's cells to the regions' means of it, interpolated bilinearly."""
     near_row, far_row, down = _interpolation(regions.shape[0], height)
     near_column, far_column, right = _interpolation(regions.shape[1], width)
     corners = [

@@ -14,6 +14,8 @@ KINDS = ("bow", "cnn", "bow+cnn", "own")
 WORD_REGIONS, CNN_REGIONS = 300, 1000
 WORD_SOFTNESS = 0.5
 OF_CNN = ("backbone", "cnn")
+EFFICIENTNET_LITE = "efficientnet-lite"  # how the names of backbones begin that come without timm or a file
+MOST_BLOCKS = 8  # of a network that may learn: these see maps of a sixteenth of the image's sides, or coarser ones
 JOINED = "__"  # between the name of a part and that of its option, as in scikit-learn
 
 
@@ -73,18 +75,33 @@ class CNNSettings:
     surroundings : tuple of float, default=(0.23, 0.7)
         Sides of squares around a region, where 1 is that of a square as large as the image, over which the coarsest
         map is averaged too; ``()``: none. On MSRC-21 they gain a unary network one point by pixels and two by classes.
+    finetune : int, default=0
+        How many of the last blocks of the network, an EfficientNet-lite, a `Segmenter` trains on with the factors once
+        these have learnt; 0: none, at most 8.
+    finetune_epochs : int, default=5
+        Passes over the training images for that.
+    finetune_rate : float, default=1e-4
+        Its learning rate, of blocks and factors alike.
     """
 
     scale: float = 0.0
     mirror: bool = True
     maps: int = 3
     surroundings: tuple[float, ...] = (0.23, 0.7)
+    finetune: int = 0
+    finetune_epochs: int = 5
+    finetune_rate: float = 1e-4
 
     def __post_init__(self) -> None:
         if self.maps < 1:
             raise ValueError(f"maps must be at least 1, got {self.maps}")
         if not self.scale >= 0:
             raise ValueError(f"scale must be positive, or 0 for a fixed number of pixels, got {self.scale}")
+        if not 0 <= self.finetune <= MOST_BLOCKS:
+            raise ValueError(f"finetune must be 0 to {MOST_BLOCKS} of the network's last blocks, got {self.finetune}")
+        if self.finetune_epochs < 1 or not 0 < self.finetune_rate < math.inf:
+            got = f"{self.finetune_epochs} and {self.finetune_rate}"
+            raise ValueError(f"finetune_epochs must be at least 1 and finetune_rate positive, got {got}")
         object.__setattr__(self, "surroundings", tuple(self.surroundings))
 
 
@@ -172,6 +189,7 @@ class FeatureSettings:
         if self.n_regions < OWN_REGIONS:
             raise ValueError(f"n_regions must be at least 1, 0 to be chosen, or −1 for your own, got {self.n_regions}")
         _check_at_least_one(self, "merge_from", "max_side")
+        self._check_finetune()
         if self.n_own < 0:
             raise ValueError(f"n_own must not be negative, got {self.n_own}")
         if not self.compactness > 0:
@@ -235,6 +253,12 @@ class FeatureSettings:
         }
         return cls(**second | changes)
 
+    def _check_finetune(self) -> None:
+        if self.cnn.finetune and not self.uses_cnn:
+            raise ValueError(f"finetune trains a network, but features is {self.features!r}: use 'cnn' or 'bow+cnn'")
+        if self.cnn.finetune and not self.backbone.startswith(EFFICIENTNET_LITE):
+            raise ValueError(f"finetune works with efficientnet-lite0 to 2 only, but backbone is {self.backbone!r}")
+
     @property
     def usual_regions(self) -> int:
         """Regions of an image: 300 for bags of words; 1000 with CNN features, which can be had of finer regions."""
@@ -272,6 +296,8 @@ class FeatureSettings:
         """Those of the options that the graph of an image depends on when the words are given."""
         unused = {"random_state", "standardise", "words", "refine"} | (set() if self.uses_cnn else {*OF_CNN})
         options = self.to_dict()
+        # The blocks that have learnt are part of the network, which caches know by its weights.
+        options["cnn"] = {name: value for name, value in options["cnn"].items() if not name.startswith("finetune")}
         return {**options["words"], **{name: value for name, value in options.items() if name not in unused}}
 
     def to_dict(self) -> dict[str, Any]:
