@@ -72,6 +72,7 @@ def test_predict_imports_only_what_it_needs(trained, scenes, tmp_path):
         "neuralfactors._report",
         "rich.progress",
         "scipy.io",
+        "scipy.stats._stats_py",
         "sympy",
         "dask",
     }

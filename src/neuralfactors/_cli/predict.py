@@ -11,6 +11,7 @@ import typer
 
 from neuralfactors._cli import options
 from neuralfactors._cli.app import command
+from neuralfactors._cli.late_imports import load_late
 from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import show_json
 from neuralfactors._common.files import sweep
@@ -44,6 +45,7 @@ def predict(
     inputs = _inputs(images, options.page_use(pages) or folder.run().settings.images.pages)
     _refuse_overwriting(inputs, out)
 
+    load_late("scipy.stats")
     from neuralfactors.segmentation import Segmenter
     from neuralfactors.segmentation._graph_prediction import each_on_all_cores
 
