@@ -19,6 +19,7 @@ from torch.nn.functional import cross_entropy
 from neuralfactors.learning._threads import one_thread
 from neuralfactors.segmentation._graphs import class_weights
 from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map
+from neuralfactors.vision._blas import one_blas_thread
 from neuralfactors.vision._filters import filter_responses
 from neuralfactors.vision._region_geometry import enlarge, region_edges
 
@@ -112,7 +113,8 @@ class PixelNetwork:
         undecided = np.flatnonzero((allowed.sum(axis=1) > 1)[regions])
         if len(undecided):
             region = regions.ravel()[undecided]
-            of_pixels = self.scores(filter_responses(image, undecided))
+            with one_blas_thread:  # labels must not depend on cores, which are busy with other pictures
+                of_pixels = self.scores(filter_responses(image, undecided))
             of_pixels += np.where(allowed, scores, np.float32(-np.inf))[region]
             painted.ravel()[undecided] = of_pixels.argmax(axis=1)
         return np.asarray(painted, dtype=np.int64)
