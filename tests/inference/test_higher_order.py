@@ -270,7 +270,10 @@ TABLE = np.zeros((2, 2, 2))
             "factors[1] needs a non-empty vector of integers as its nodes, got the shape (3,)",
         ),
         (((0, 1), TABLE), "the table of factors[1] must have the shape (2, 2), one axis per node, got (2, 2, 2)"),
-        (((0, 1), [[0.0, 1.0], [0.0]]), "the table of factors[1] must be an array, but its rows differ in length"),
+        (
+            ((0, 1), [[0.0, 1.0], [0.0]]),
+            "the table of factors[1] must be an array of numbers, but its rows differ in length",
+        ),
         (((0, 1), np.array([[0, 1], [2, np.nan]])), "factors[1][1][1, 1] is NaN: scores must be finite"),
         (((0, 1), np.array([[0, np.inf], [2, 0]])), "factors[1][1][0, 1] is +inf: scores must be finite"),
         (((0, 1), np.array([[0, 1e300], [2, 0]])), "factors[1][1][0, 1] is beyond 1e200"),

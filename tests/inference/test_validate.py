@@ -314,14 +314,6 @@ def test_more_threads_than_the_system_has_are_no_error():
     assert (process.returncode, process.stdout) == (0, "1000\n"), process.stderr
 
 
-def test_masked_entries_are_refused_and_not_read_as_scores():
-    masked = np.ma.masked_array(np.eye(2), mask=[[True, False], [False, False]])
-    for arguments in ((masked, np.eye(2)), (np.eye(2), masked)):
-        with pytest.raises(ValueError, match="has masked entries: fill them, with -inf where a label is forbidden"):
-            solve(*arguments, [[0, 1]])
-    assert solve(np.ma.masked_array(np.eye(2)), np.eye(2), [[0, 1]]).status == "optimal"
-
-
 def test_small_forests_are_not_worth_a_thread():
     assert share_work(4, n_nodes=10, n_edges=9, n_entries=1000) == 1
     assert share_work(4, n_nodes=10, n_edges=9, n_entries=50_000) == 3

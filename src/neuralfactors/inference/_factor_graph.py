@@ -7,6 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from neuralfactors.inference._scores import as_scores
+
 Factor = tuple[tuple[int, ...], NDArray[np.float64]]  # nodes, table with an axis for each of them
 
 
@@ -51,7 +53,10 @@ def check_factors(factors: Any, sizes: NDArray[np.int64], node_ptr: NDArray[np.i
 def _check_factor(k: int, pair: Any, sizes: NDArray[np.int64], node_ptr: NDArray[np.int64]) -> Factor:
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise ValueError(f"factors[{k}] must be a pair (nodes, table), got {type(pair).__name__}")
-    nodes = _as_array(pair[0], f"the nodes of factors[{k}]")
+    try:
+        nodes = np.asarray(pair[0])
+    except ValueError as error:
+        raise ValueError(f"the nodes of factors[{k}] must be an array, but its rows differ in length") from error
     if nodes.ndim != 1 or nodes.size == 0 or nodes.dtype.kind not in "iu":
         raise ValueError(
             f"factors[{k}] needs a non-empty vector of integers as its nodes, "
@@ -69,16 +74,7 @@ def _check_factor(k: int, pair: Any, sizes: NDArray[np.int64], node_ptr: NDArray
 
 
 def _check_table(k: int, values: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    table = _as_array(values, f"the table of factors[{k}]")
+    table = as_scores(values, f"the table of factors[{k}]")
     if table.shape != shape:
         raise ValueError(f"the table of factors[{k}] must have the shape {shape}, one axis per node, got {table.shape}")
-    if table.dtype.kind not in "iu" and table.dtype not in (np.float32, np.float64):
-        raise ValueError(f"the table of factors[{k}] must be of type float32, float64 or integer, got {table.dtype}")
     return np.ascontiguousarray(table, np.float64)
-
-
-def _as_array(values: ArrayLike, name: str) -> NDArray[Any]:
-    try:
-        return np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} must be an array, but its rows differ in length") from error

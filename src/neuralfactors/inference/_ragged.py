@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors.inference._problem import Places, Scores
+from neuralfactors.inference._scores import as_scores
 
 
 def is_ragged(unary: Any) -> bool:
@@ -62,16 +63,3 @@ def _join(parts: list[NDArray[Any]]) -> Scores:
     """All numbers of the parts, of the type that holds them all."""
     joined: Scores = np.concatenate(parts) if parts else np.zeros(0, np.float32)
     return joined
-
-
-def as_scores(values: Any, name: str) -> NDArray[Any]:
-    """Scores as float32 or float64."""
-    try:
-        array = np.asarray(values)
-    except ValueError as error:
-        raise ValueError(f"{name} must be an array of numbers, but its rows differ in length") from error
-    if array.dtype.kind in "iu":
-        return array.astype(np.float64)
-    if array.dtype not in (np.float32, np.float64):
-        raise ValueError(f"{name} must be of type float32, float64 or integer, got {array.dtype}")
-    return array

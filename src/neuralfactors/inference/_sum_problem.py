@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 from neuralfactors.inference import _validate as validate
 from neuralfactors.inference._factor_graph import Factors
 from neuralfactors.inference._problem import Places, Problem, Scores
-from neuralfactors.inference._ragged import as_scores, check_ragged, is_ragged
+from neuralfactors.inference._ragged import check_ragged, is_ragged
+from neuralfactors.inference._scores import as_scores
 
 MAX_ENTRIES = 2**22  # of one table of an exact sum: a few hundredths of a second, 32 MB
 

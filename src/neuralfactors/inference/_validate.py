@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from neuralfactors._common.seeds import RandomState, seed_of
 from neuralfactors.inference._factor_graph import check_factors
 from neuralfactors.inference._problem import Places, Problem, Scores
-from neuralfactors.inference._ragged import as_scores, check_ragged, is_ragged
+from neuralfactors.inference._ragged import check_ragged, is_ragged
+from neuralfactors.inference._scores import as_scores
 
 METHODS = ("auto", "alpha-expansion", "trws", "bp", "icm", "tree", "maxflow", "exact", "exhaustive")
 WITH_REDUCED_COSTS = ("auto", "trws", "tree")
@@ -63,9 +64,6 @@ def check_problem(
     ValueError
         With one sentence: the argument, what was expected, what came.
     """
-    for name, scores in (("unary", unary), ("interaction", interaction)):
-        if isinstance(scores, np.ma.MaskedArray) and np.ma.is_masked(scores):
-            raise ValueError(f"{name} has masked entries: fill them, with -inf where a label is forbidden")
     e = _edges(edges)
     places: Places | None = None
     if is_ragged(unary):

@@ -1,0 +1,38 @@
+"""Scores in whatever array they come, as the kernels take them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+def as_scores(values: Any, name: str) -> NDArray[Any]:
+    """`values` as float32 or float64 in the order of bytes of this machine; copied only if they are not.
+
+    Parameters
+    ----------
+    values : array
+        Of one of these types, or of integers, which become float64.
+    name : str
+        What errors call it.
+
+    Raises
+    ------
+    ValueError
+        If they are of another type, if rows differ in length, or if entries are masked: a mask would be lost.
+    """
+    rows = values if isinstance(values, (list, tuple)) else [values]
+    if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
+        raise ValueError(f"{name} has masked entries: fill them, with -inf where a label is forbidden")
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise ValueError(f"{name} must be an array of numbers, but its rows differ in length") from error
+    if array.dtype.kind in "iu":
+        return array.astype(np.float64)
+    native = array.dtype.newbyteorder("=")
+    if native not in (np.float32, np.float64):
+        raise ValueError(f"{name} must be of type float32, float64 or integer, got {array.dtype}")
+    return array.astype(native, copy=False)
