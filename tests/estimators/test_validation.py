@@ -37,6 +37,14 @@ def test_validation_decides_what_is_kept(chains, monkeypatch):
     assert len(held.history_) == 3
 
 
+@pytest.mark.parametrize("batch_size", [None, 4])
+def test_the_first_epoch_can_be_the_best(chains, batch_size):
+    options = {**FAST, "max_iter": 1, "batch_size": batch_size, "trainer__keep": "validation"}
+    svm = make(StructuralSVM, (), (), **options).fit(*chains, validation=chains)
+    assert any(parameter.any() for parameter in svm.model_.parameters())
+    assert svm.score(*chains) == svm.history_[0]["accuracy"]
+
+
 def test_bad_validation_data_are_refused_before_training(chains):
     X, Y = chains
     epochs = []

@@ -308,10 +308,10 @@ class Descent:
         return self.regulariser() + float(self.settings.C[0]) * totals.loss / max(1.0, totals.graphs)
 
     def _judge(self, record: Record, start: list[Tensor] | None) -> None:
-        if start is not None and self.epoch == 1:
-            return  # the parameters that training began with are none of its iterates
         accuracy = record["accuracy"] if self.settings.trainer.keep == "validation" else None
         by_validation = accuracy is not None
+        if start is not None and self.epoch == 1 and not by_validation:
+            return  # the objective is that of the parameters that training began with, which are none of its iterates
         value = record["objective"] if accuracy is None else -accuracy
         best = self.progress.best
         margin = 0.0 if best is None else IMPROVEMENT * abs(best)
