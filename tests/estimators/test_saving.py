@@ -6,11 +6,13 @@ import torch
 from learners import FAST, make, parameters
 from torch import nn
 
+from neuralfactors import Graph
 from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import load_model, save_model
 from neuralfactors.estimators import (
     Checkpoint,
     Decoder,
+    FrankWolfeSVM,
     Network,
     StructuralSVM,
     StructuredEstimator,
@@ -102,6 +104,17 @@ def test_numpy_scalars_among_the_parameters_are_saved(chains, tmp_path):
 def test_class_weights_in_a_tensor_are_saved(chains, tmp_path):
     make(StructuralSVM, (), (), class_weight=torch.tensor([0.5, 1.0, 2.0]), **FAST).fit(*chains).save(tmp_path)
     assert StructuralSVM.load(tmp_path).class_weight == (0.5, 1.0, 2.0)
+
+
+def test_signs_by_pair_of_types_are_saved(tmp_path):
+    X = [Graph([[1.0], [-1.0]], [[0, 1]], node_types=[0, 1]), Graph([[-1.0], [1.0]], [[0, 1]], node_types=[0, 1])]
+    Y, signs = [[1, 0], [0, 1]], {(0, 1): [[0, 1], [1, 0]]}
+    svm = FrankWolfeSVM(C=10.0, interaction_sign=signs).fit(X, Y)
+    svm.save(tmp_path)
+    again = FrankWolfeSVM.load(tmp_path)
+    np.testing.assert_array_equal(again.interaction_sign[0, 1], signs[0, 1])
+    assert torch.equal(parameters(again), parameters(svm))
+    assert torch.equal(parameters(again.fit(X, Y)), parameters(svm))
 
 
 def test_tied_weights_are_saved(chains, tmp_path):

@@ -170,7 +170,7 @@ def to_json(value: Any) -> Any:
 
 def _from_json(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return dict(value[PAIRS])
+        return {_from_json(key): _from_json(entry) for key, entry in value[PAIRS]}
     return tuple(value) if isinstance(value, list) else value
 
 
