@@ -89,11 +89,12 @@ def test_points_of_several_labels_have_weights():
     assert found.score(X[:20], Y[:20]) > 0.9
 
 
-@pytest.mark.parametrize("weight", [[1.0] * 9, [-1.0] * 10, [np.nan] * 10, [0.0] * 10])
-def test_bad_weights_are_refused(weight):
+@pytest.mark.parametrize("fraction", [None, 0.2])
+@pytest.mark.parametrize("weight", [[1.0] * 9, [1.0] * 11, [-1.0] * 10, [np.nan] * 10, [0.0] * 10])
+def test_bad_weights_are_refused(weight, fraction):
     X, Y = make_chains(10, 4, 3)
     with pytest.raises(ValueError, match="sample_weight"):
-        UnaryClassifier().fit(X, Y, weight)
+        UnaryClassifier(trainer=Subgradient(validation_fraction=fraction)).fit(X, Y, weight)
 
 
 def test_metadata_are_routed():

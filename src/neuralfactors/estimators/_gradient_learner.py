@@ -34,6 +34,7 @@ from neuralfactors.learning._training_graphs import (
     ClassWeight,
     Samples,
     check_pairs,
+    check_sample_weight,
     digest,
     has_edges,
     warn_of_dropped_edges,
@@ -99,16 +100,17 @@ class GradientEstimator(StructuredEstimator):
         if self.random_state is None and stored is not None:
             settings = replace(settings, seed=stored[0].get("seed", settings.seed))
         X, Y = check_pairs(X, Y)
+        weight = check_sample_weight(sample_weight, len(X))
         fraction = settings.trainer.validation_fraction
         if fraction is not None and validation is None:
             kept, held = hold_out(len(X), fraction, settings.seed)
             validation = [X[n] for n in held], [Y[n] for n in held]
             X, Y = [X[n] for n in kept], [Y[n] for n in kept]
-            sample_weight = None if sample_weight is None else np.asarray(sample_weight)[kept]
+            weight = None if weight is None else weight[kept]
         if settings.trainer.keep == "validation" and validation is None:
             raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
         continuing = self.warm_start and hasattr(self, "model_")
-        samples = self._check(X, Y, settings, self.n_labels, continuing, sample_weight)
+        samples = self._check(X, Y, settings, self.n_labels, continuing, weight)
         settings = resolve(settings, samples)
         if settings.void == "drop" and settings.loss != "cross-entropy":
             warn_of_dropped_edges(samples, 'void="complete" labels them by inference')
