@@ -10,13 +10,13 @@ from oracles import graphs_of, labelings, random_potentials, score
 
 from neuralfactors import Potentials, grid_edges
 from neuralfactors.learning import CRFLoss, PerturbedLoss
-from neuralfactors.learning._margin import node_costs
+from neuralfactors.learning._margin import hamming, node_costs
 
 
 def log_sum(unary, interaction, edges, y, costs=None):
     """log Σ exp(g(x, z) + Δ(y, z)) over the labellings z that agree with `y` where it is not void."""
     every = [z for z in labelings(len(unary), unary.shape[1]) if costs is not None or ((z == y) | (y < 0)).all()]
-    extra = [torch.zeros(()) if costs is None else (costs * (z != y)).sum() for z in every]
+    extra = [torch.zeros(()) if costs is None else hamming(y, z, costs)[0] for z in every]
     values = [score(unary, interaction, edges, z) + more for z, more in zip(every, extra, strict=True)]
     return torch.logsumexp(torch.stack(values), 0)
 
@@ -56,6 +56,26 @@ def test_the_margin_equals_enumeration(seed):
     loss = CRFLoss(margin=1.5, class_weight=class_weight, reduction="none")
     costs = 1.5 * node_costs(y, class_weight, node_weight)
     torch.testing.assert_close(loss(potentials, y, node_weight), enumerated(potentials, y, costs))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_margin_for_every_pair_of_labels_equals_enumeration(seed):
+    potentials, y = random_potentials(seed)
+    square = torch.tensor([[0.0, 2.0, 0.5], [1.0, 0.0, 0.3], [0.7, 4.0, 0.0]])
+    by_label = torch.rand(len(y), 3, dtype=torch.float64, generator=torch.Generator().manual_seed(seed))
+    by_label = by_label.scatter(1, y[:, None], 0.0)
+    for class_weight, node_weight in ((square, None), (None, by_label)):
+        loss = CRFLoss(margin=1.5, class_weight=class_weight, reduction="none")
+        costs = 1.5 * node_costs(y, class_weight, node_weight)
+        torch.testing.assert_close(loss(potentials, y, node_weight), enumerated(potentials, y, costs))
+
+
+@pytest.mark.parametrize("kind", [CRFLoss, PerturbedLoss])
+@pytest.mark.parametrize("weight", [[1.0, 2.0], [1.0, 2.0, 3.0, 4.0]])
+def test_class_weights_need_one_entry_per_label(kind, weight):
+    potentials, y = random_potentials(0)
+    with pytest.raises(ValueError, match=f"class_weight needs 3 entries, one per label, got {len(weight)}"):
+        kind(margin=1.0, class_weight=weight)(potentials, y)
 
 
 def test_dropped_nodes_take_no_part():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from torch import Tensor, nn
+from torch import Tensor
 
 from neuralfactors._core.distribution import log_partition
 from neuralfactors._core.potentials import Potentials
@@ -16,7 +16,7 @@ from neuralfactors.inference._sum_problem import MAX_ENTRIES
 from neuralfactors.inference._sums import SumOptions
 from neuralfactors.learning._decode import clamp_labelled
 from neuralfactors.learning._loss_augmented import check_allowed
-from neuralfactors.learning._losses import as_labels, check_class_weight, check_node_weight, check_option
+from neuralfactors.learning._losses import StructuredLoss, check_option
 from neuralfactors.learning._margin import loss_augment, node_costs
 
 
@@ -33,42 +33,17 @@ class SumReport:
         return float((self.status == "exact").sum()) / max(1, len(self.status))
 
 
-class LikelihoodLoss(nn.Module):
-    """What losses share that compare the labels with all others: margin, weights, void nodes, reduction."""
+class LikelihoodLoss(StructuredLoss):
+    """Base of losses that compare the labels with all others, among which a margin may make wrong ones count more."""
 
     def __init__(self, margin: float, class_weight: ArrayLike | Tensor | None, void: str, reduction: str) -> None:
-        super().__init__()
-        check_option("void", void, ("drop", "complete"))
-        check_option("reduction", reduction, ("mean", "sum", "none"))
         if not 0 <= margin < float("inf"):
             raise ValueError(f"margin must be a finite number ≥ 0, got {margin!r}")
+        no_weights = "" if margin > 0 else " without a margin: a likelihood does not weigh nodes"
+        super().__init__(class_weight, void, reduction, no_weights)
         self.margin = float(margin)
-        self.void = void
-        self.reduction = reduction
-        self._refuse_weight("class_weight", class_weight)
-        self.class_weight: Tensor | None
-        self.register_buffer("class_weight", check_class_weight(class_weight))
 
-    def forward(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None = None) -> Tensor:
-        """Loss of the true labels under these potentials.
-
-        Parameters
-        ----------
-        potentials : Potentials
-            Of a batch of graphs.
-        y : Tensor of shape (V,)
-            Labels as `StructuredHingeLoss` takes them.
-        node_weight : Tensor of shape (V,), default=None
-            Multiplies what a wrong node costs within the margin.
-
-        Returns
-        -------
-        Tensor
-            A scalar, or of shape (G,) with `reduction="none"`; differentiable in the potentials.
-        """
-        y = as_labels(y, potentials)
-        self._refuse_weight("node_weight", node_weight)
-        check_node_weight(node_weight, len(y))
+    def _of_graphs(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None) -> Tensor:
         labelled = y >= 0
         full = bool(labelled.all())
         if not full and self.void == "drop":
@@ -78,35 +53,14 @@ class LikelihoodLoss(nn.Module):
         if self.margin > 0:
             costs = self.margin * node_costs(torch.where(labelled, y, -1), self.class_weight, node_weight)
             rivals = loss_augment(potentials, y, costs)
-        values = self._compare(rivals, potentials, y, full)
-        if self.reduction == "none":
-            return values
-        return values.mean() if self.reduction == "mean" else values.sum()
+        return self._compare(rivals, potentials, y, full)
 
     def _compare(self, rivals: Potentials, potentials: Potentials, y: Tensor, full: bool) -> Tensor:
-        """Loss of every graph: all labellings of `rivals` against those of `potentials` that agree with `y`.
+        """Losses (G,): all labellings of `rivals`, which have the margin, against those of `potentials` that fit `y`.
 
-        Parameters
-        ----------
-        rivals : Potentials
-            Whose labellings all count; they have the margin.
-        potentials : Potentials
-            The same without it.
-        y : Tensor of shape (V,)
-            The labels.
-        full : bool
-            Whether `y` labels every node.
-
-        Returns
-        -------
-        Tensor of shape (G,)
-            The losses.
+        Where `full`, the labels `y` (V,) leave no node void.
         """
         raise NotImplementedError
-
-    def _refuse_weight(self, name: str, weight: object) -> None:
-        if weight is not None and self.margin == 0:
-            raise ValueError(f"{name} must be None without a margin: a likelihood does not weigh nodes")
 
 
 class CRFLoss(LikelihoodLoss):
@@ -121,8 +75,9 @@ class CRFLoss(LikelihoodLoss):
         How to sum; see `neuralfactors.inference.marginals`, also for `max_entries`, `max_iter`, `tol` and `n_threads`.
     margin : float, default=0.0
         Adds `margin` · Δ(y, z) to g(x, z) within Z (the softmax margin), which makes wrong labels count by their cost.
-    class_weight : array of shape (L,), default=None
-        η: what a wrong label costs, by true class. None: 1. Needs a `margin`, as `node_weight` does.
+    class_weight : array of shape (L,) or (L, L), default=None
+        η: what a wrong label costs, by true class, or by true class (row) and predicted one (column). None: 1. Needs a
+        `margin`, as `node_weight` does.
     void : "complete" or "drop", default="complete"
         What becomes of nodes labelled −1. "complete": they are summed out, and the loss is that of the other labels.
         "drop": they and the edges that touch them take no part.

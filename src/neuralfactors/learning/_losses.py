@@ -120,7 +120,64 @@ def violation(
     return Violation(value, y, z, decoded)
 
 
-class StructuredHingeLoss(nn.Module):
+class StructuredLoss(nn.Module):
+    """What structured losses share: weights of classes and nodes, what becomes of void nodes, and the reduction.
+
+    A subclass gives `_of_graphs`. Where weights must be None, `no_weights` says why.
+    """
+
+    def __init__(
+        self, class_weight: ArrayLike | Tensor | None, void: str, reduction: str, no_weights: str = ""
+    ) -> None:
+        super().__init__()
+        check_option("void", void, ("drop", "complete"))
+        check_option("reduction", reduction, ("mean", "sum", "none"))
+        self.void = void
+        self.reduction = reduction
+        self.no_weights = no_weights
+        self._refuse_weight("class_weight", class_weight)
+        self.class_weight: Tensor | None
+        self.register_buffer("class_weight", check_class_weight(class_weight))
+
+    def forward(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None = None) -> Tensor:
+        """Loss of the true labels under these potentials.
+
+        Parameters
+        ----------
+        potentials : Potentials
+            Of a batch of graphs.
+        y : Tensor of shape (V,)
+            Integers of any type, −1 or −100 where there is no label; or of the shape (B, T) or (B, H, W) that the
+            potentials were made from, whatever they are in the padding.
+        node_weight : Tensor of shape (V,) or (V, L), default=None
+            Multiplies what a wrong node costs; (V, L): what every label costs at every node, 0 for the right ones.
+
+        Returns
+        -------
+        Tensor
+            A scalar, or of shape (G,) with `reduction="none"`; differentiable in the potentials.
+        """
+        y = as_labels(y, potentials)
+        self._refuse_weight("node_weight", node_weight)
+        check_node_weight(node_weight, len(y), potentials.n_labels)
+        if self.class_weight is not None and len(self.class_weight) != potentials.n_labels:
+            expected = f"{potentials.n_labels} entries, one per label"
+            raise ValueError(f"class_weight needs {expected}, got {len(self.class_weight)}")
+        values = self._of_graphs(potentials, y, node_weight)
+        if self.reduction == "none":
+            return values
+        return values.mean() if self.reduction == "mean" else values.sum()
+
+    def _of_graphs(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None) -> Tensor:
+        """The loss of every graph, (G,)."""
+        raise NotImplementedError
+
+    def _refuse_weight(self, name: str, weight: object) -> None:
+        if weight is not None and self.no_weights:
+            raise ValueError(f"{name} must be None{self.no_weights}")
+
+
+class StructuredHingeLoss(StructuredLoss):
     """Structured hinge max(0, max_z Δ(y, z) + g(x, z) − g(x, y)) with margin rescaling; Eqs. (6)–(7) of the paper.
 
     Inference runs on the CPU whatever the device of the potentials, and potentials come to it once a batch. It is
@@ -162,52 +219,17 @@ class StructuredHingeLoss(nn.Module):
         void: str = "complete",
         reduction: str = "mean",
     ) -> None:
-        super().__init__()
-        check_option("void", void, ("drop", "complete"))
-        check_option("reduction", reduction, ("mean", "sum", "none"))
-        self._refuse_weight("class_weight", class_weight)
+        no_weights = "" if self.augment else f": it weighs a margin, which {type(self).__name__} does not have"
+        super().__init__(class_weight, void, reduction, no_weights)
         self.decoder = check_part("decoder", Decoder() if decoder is None else decoder, Decoder)
-        self.void = void
-        self.reduction = reduction
-        self.class_weight: Tensor | None
-        self.register_buffer("class_weight", check_class_weight(class_weight))
         self.report: LossReport | None = None
 
-    def forward(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None = None) -> Tensor:
-        """Loss of the true labels under these potentials.
-
-        Parameters
-        ----------
-        potentials : Potentials
-            Of a batch of graphs.
-        y : Tensor of shape (V,)
-            Integers of any type, −1 or −100 where there is no label; or of the shape (B, T) or (B, H, W) that the
-            potentials were made from, whatever they are in the padding.
-        node_weight : Tensor of shape (V,) or (V, L), default=None
-            Multiplies what a wrong node costs; (V, L): what every label costs at every node, 0 for the right ones.
-
-        Returns
-        -------
-        Tensor
-            A scalar, or of shape (G,) with `reduction="none"`; differentiable in the potentials.
-        """
-        y = as_labels(y, potentials)
-        self._refuse_weight("node_weight", node_weight)
-        check_node_weight(node_weight, len(y), potentials.n_labels)
-        if self.class_weight is not None and len(self.class_weight) != potentials.n_labels:
-            expected = f"{potentials.n_labels} entries, one per label"
-            raise ValueError(f"class_weight needs {expected}, got {len(self.class_weight)}")
+    def _of_graphs(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None) -> Tensor:
+        """The margin violations, clamped at zero."""
         costs = node_costs(y, self.class_weight, node_weight)
         found = violation(potentials, y, costs, self.decoder, augment=self.augment, void=self.void)
         self.report = LossReport(found, y)
-        hinge = found.value.clamp_min(0)  # approximate inference may miss y itself and fall below zero
-        if self.reduction == "none":
-            return hinge
-        return hinge.mean() if self.reduction == "mean" else hinge.sum()
-
-    def _refuse_weight(self, name: str, weight: object) -> None:
-        if weight is not None and not self.augment:
-            raise ValueError(f"{name} must be None: it weighs a margin, which {type(self).__name__} does not have")
+        return found.value.clamp_min(0)  # approximate inference may miss y itself and fall below zero
 
 
 class StructuredPerceptronLoss(StructuredHingeLoss):

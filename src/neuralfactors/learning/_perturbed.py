@@ -35,7 +35,7 @@ class PerturbedLoss(LikelihoodLoss):
         How to find a prediction; None: `Decoder()`.
     margin : float, default=0.0
         As in `CRFLoss`.
-    class_weight : array of shape (L,), default=None
+    class_weight : array of shape (L,) or (L, L), default=None
         As in `CRFLoss`.
     void : "complete" or "drop", default="complete"
         As in `CRFLoss`; "complete" compares with the best completion under the same noise.
