@@ -3,10 +3,8 @@
 import copy
 
 import numpy as np
-import pytest
 
 from neuralfactors.datasets import SCENE_CLASSES
-from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.segmentation import evaluate
 from neuralfactors.segmentation._graph_prediction import as_arrays
 
@@ -30,11 +28,8 @@ def test_potentials_have_the_sizes_of_the_graph(small_model, held_graphs):
     np.testing.assert_array_equal(edges, graph.edges)
 
 
-def test_other_classes_are_refused(small_model):
+def test_class_names_are_those_of_the_images(small_model):
     assert small_model.class_names == list(SCENE_CLASSES)
-    small_model.check_classes(small_model.describer_.classes, "the dataset")
-    with pytest.raises(ValueError, match="the dataset has the classes"):
-        small_model.check_classes(Classes((ClassEntry(0, "cat"),)), "the dataset")
 
 
 def test_the_temperature_is_that_of_the_most_probable_pixels(small_model, held_graphs):

@@ -203,6 +203,18 @@ def test_folder_and_arrays_are_the_same_to_it(scenes, tmp_path):
     np.testing.assert_array_equal(again.predict_one(path), by_folder.predict_one(path))
 
 
+def test_validation_and_data_to_score_need_the_classes_of_training(tmp_path):
+    folder = ImageFolder(write_scenes(tmp_path / "scenes", 8, shape=(48, 64)))
+    other = ImageFolder(folder.root, drop=[SCENE_CLASSES[0]])
+    segmenter = Segmenter(SETTINGS, estimator=SMALL)
+    with pytest.raises(ValueError, match=r"validation has the classes .*, but the model was trained on"):
+        segmenter.fit(folder, split="train", validation=[*other["test"]])
+    fitted = segmenter.fit(folder)
+    for judge in (fitted.score, fitted.calibrate):
+        with pytest.raises(ValueError, match=r"the dataset has the classes .*, but the model was trained on"):
+            judge(other, split="test")
+
+
 def test_own_network(scenes):
     settings = FeatureSettings(features="bow+cnn", n_regions=30, cnn=CNNSettings(maps=2))
     segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=2), backbone=Pyramid()).fit(scenes[:3])

@@ -26,6 +26,7 @@ from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Ceiling, Describer, Evaluation, LabelledGraphs, Segmenter, evaluate
 from neuralfactors.segmentation._diagnosis import largest_class_alone, one_class_only
 from neuralfactors.segmentation._fine_tuning import as_seen
+from neuralfactors.segmentation._labelled_images import refuse_other_classes
 from neuralfactors.segmentation._targets import Targets
 
 logger = logging.getLogger(__name__)
@@ -131,7 +132,7 @@ def evaluate_row(
     config = replace(config, images=replace(config.images, **known))
     images = open_folder(config)
     segmenter = Segmenter.load(row.path, features=folder.features, **means.segmenter_options(len(images[split])))
-    segmenter.check_classes(images.classes, os.fspath(data))
+    refuse_other_classes(images.classes, segmenter.describer_.classes, os.fspath(data))
     for sample in images[split]:
         sample.check()
     scores = segmenter.score_graphs(segmenter.describer_.describe(images[split]))

@@ -15,14 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from neuralfactors._core.graph import Graph
 from neuralfactors._core.potentials import Potentials
-from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.inference import solve
 from neuralfactors.metrics import Scores, confusion_matrix
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._graph_prediction import Prediction, as_arrays, conditional_scores, each_on_all_cores
 from neuralfactors.segmentation._graphs import LabelledGraphs
-from neuralfactors.segmentation._labelled_images import Dataset, to_samples
+from neuralfactors.segmentation._labelled_images import Dataset, refuse_other_classes, to_samples
 from neuralfactors.segmentation._segmenter_file import load_parts, save_parts
 from neuralfactors.vision import ImageGraph
 from neuralfactors.vision._builder import BuilderOptions
@@ -63,9 +62,7 @@ class GraphLabeller(BaseEstimator):
         self
             With probabilities that fit these images best; label maps stay the same.
         """
-        samples, classes = to_samples(dataset, split, self.class_names)
-        self.check_classes(classes, "the dataset")
-        return self.calibrate_graphs(self.describer_.describe(samples))
+        return self.calibrate_graphs(self._graphs_of(dataset, split))
 
     def score(self, dataset: Dataset, *, split: str = "test") -> float:
         """Share of the labelled pixels that `predict` labels right, so that scikit-learn can search over segmenters.
@@ -82,9 +79,12 @@ class GraphLabeller(BaseEstimator):
         float
             From 0 to 1.
         """
+        return self.score_graphs(self._graphs_of(dataset, split)).pixel_accuracy
+
+    def _graphs_of(self, dataset: Dataset, split: str) -> LabelledGraphs:
         samples, classes = to_samples(dataset, split, self.class_names)
-        self.check_classes(classes, "the dataset")
-        return self.score_graphs(self.describer_.describe(samples)).pixel_accuracy
+        refuse_other_classes(classes, self.describer_.classes, "the dataset")
+        return self.describer_.describe(samples)
 
     def score_graphs(self, graphs: LabelledGraphs) -> Scores:
         """Figures of `predict` over all labelled pixels of described images.
@@ -180,21 +180,6 @@ class GraphLabeller(BaseEstimator):
             return described.paint(labels)
         view, scores = self.describer_.builder.view(image), conditional_scores(potentials, labels)
         return enlarge(self.describer_.pixels.refine(view, described.regions, labels, scores), described.shape)
-
-    def check_classes(self, classes: Classes, whose: str) -> None:
-        """Refuse classes other than those of the model.
-
-        Parameters
-        ----------
-        classes : Classes
-            Those of some data.
-        whose : str
-            What the error calls the data.
-        """
-        if classes.names != self.class_names:
-            raise ValueError(
-                f"{whose} has the classes {classes.names}, but the model was trained on {self.class_names}"
-            )
 
     def label_graph(self, graph: Graph) -> NDArray[np.int64]:
         """Labels of the nodes of a described graph.

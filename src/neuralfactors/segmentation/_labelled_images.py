@@ -250,23 +250,9 @@ Pictures = Dataset | Sequence[Picture]
 def to_samples(
     dataset: Dataset, split: str, names: Sequence[str] | None = None
 ) -> tuple[Sequence[LabelledImage], Classes]:
-    """The labelled images of a dataset, and their classes.
+    """The labelled images of what `Segmenter.fit` takes, at least one, and their classes.
 
-    Parameters
-    ----------
-    dataset : ImageFolder, or sequence of samples or of (image, labels)
-        What `Segmenter.fit` takes.
-    split : str
-        Which part of an `ImageFolder`.
-    names : sequence of str, default=None
-        Names of the labels where nothing else names them; None: "0", "1", ...
-
-    Returns
-    -------
-    samples : sequence of LabelledImage
-        At least one.
-    classes : Classes
-        Those of the folder or of the samples, else by `names`.
+    The classes are those of the folder or of the samples, else by `names`; where these are None, "0", "1", ...
     """
     if isinstance(dataset, ImageFolder):
         return dataset[split], dataset.classes
@@ -277,6 +263,17 @@ def to_samples(
         raise ValueError("the dataset contains no image")
     classes = getattr(samples[0], "classes", None)
     return samples, classes if isinstance(classes, Classes) else _name_labels(samples, names)
+
+
+def refuse_other_classes(classes: Classes, known: Classes, whose: str) -> None:
+    """Refuse the classes of data, which errors call `whose`, unless they are those that a model knows."""
+    if classes.names != known.names:
+        raise ValueError(f"{whose} has the classes {classes.names}, but the model was trained on {known.names}")
+
+
+def are_named(classes: Classes) -> bool:
+    """Whether classes have names of their own, not only the numbers of labels that nothing names."""
+    return classes.names != [str(label) for label in range(len(classes.names))]
 
 
 def to_pictures(images: Pictures, split: str) -> Sequence[Picture]:

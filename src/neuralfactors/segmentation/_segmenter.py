@@ -19,7 +19,13 @@ from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._diagnosis import diagnosed
 from neuralfactors.segmentation._fine_tuning import check_tunable, fine_tune
 from neuralfactors.segmentation._graphs import LabelledGraphs
-from neuralfactors.segmentation._labelled_images import Dataset, to_samples, with_mirrored
+from neuralfactors.segmentation._labelled_images import (
+    Dataset,
+    are_named,
+    refuse_other_classes,
+    to_samples,
+    with_mirrored,
+)
 from neuralfactors.segmentation._picture_labeller import PictureLabeller
 from neuralfactors.segmentation._stages import fit_stages, new_stages
 from neuralfactors.segmentation._targets import Targets
@@ -153,9 +159,11 @@ class Segmenter(PictureLabeller):
         train = describer.learn(with_mirrored(samples) if self.mirror else samples)
         held = None
         if validation is not None:
-            source = dataset if isinstance(validation, str) else validation
-            name = validation if isinstance(validation, str) else split
-            held = describer.describe(to_samples(source, name, self.classes)[0])
+            source, name = (dataset, validation) if isinstance(validation, str) else (validation, split)
+            judged, found = to_samples(source, name, self.classes)
+            if are_named(classes) and are_named(found):
+                refuse_other_classes(found, classes, "validation")
+            held = describer.describe(judged)
         for told in diagnosed(self.fit_graphs(describer, train, held), train):
             warnings.warn(told, stacklevel=2)
         return self
