@@ -46,25 +46,9 @@ def best_temperature(
     weight: NDArray[Any],
     decoder: Decoder,
 ) -> float:
-    """The temperature at which the labels that were observed are most probable.
+    """The temperature T, of scores divided by T, at which the labels that were observed are most probable.
 
-    Parameters
-    ----------
-    batches : sequence of Potentials
-        Of held-out graphs.
-    nodes : ndarray of shape (K,)
-        Where labels were observed, in the numbers of all nodes together.
-    y : ndarray of shape (K,)
-        What was observed.
-    weight : ndarray of shape (K,)
-        What that counts.
-    decoder : Decoder
-        Which marginals to take.
-
-    Returns
-    -------
-    float
-        T, of the scores divided by T.
+    The labels `y` (K,) were observed at `nodes` (K,), numbered through all batches, and count by their `weight` (K,).
     """
     from scipy.optimize import minimize_scalar  # which takes long to import
 

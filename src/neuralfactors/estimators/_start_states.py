@@ -15,22 +15,7 @@ from neuralfactors.learning._training_graphs import Samples
 
 
 def start_states(samples: Samples, states: States, seed: int) -> list[Labels]:
-    """A state of its label for every node of every graph, and any state of its type for nodes labelled −1.
-
-    Parameters
-    ----------
-    samples : Samples
-        Graphs with their labels.
-    states : States
-        Those that there are.
-    seed : int
-        Of k-means.
-
-    Returns
-    -------
-    list of ndarray of shape (V,)
-        States, one array per graph.
-    """
+    """A state of its label for every node of every graph, and any state of its type for nodes labelled −1."""
     graphs = [samples.X[n] for n in range(len(samples))]
     around = [_surroundings(g, y, states) for g, y in zip(graphs, samples.Y, strict=True)]
     seen = _standardised(vstack(around, format="csr") if any(map(is_sparse, around)) else np.concatenate(around))

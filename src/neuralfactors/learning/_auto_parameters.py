@@ -53,21 +53,9 @@ def auto_learning_rate(optimizer: Any, n_hidden: int, C: float, momentum: float)
 
 
 def resolve(settings: TrainingSettings, samples: Samples, known: Mapping[str, Any] | None = None) -> TrainingSettings:
-    """The settings with numbers in place of "auto".
+    """The settings with numbers in place of "auto", which suit the training data.
 
-    Parameters
-    ----------
-    settings : TrainingSettings
-        As the user gave them.
-    samples : Samples
-        The training data, to which the numbers are fitted.
-    known : mapping of str to object, default=None
-        Numbers of an earlier run, by the names of `CHOSEN`; they win, so that `partial_fit` keeps to its first choice.
-
-    Returns
-    -------
-    TrainingSettings
-        Without any "auto".
+    Numbers of an earlier run, `known` by the names of `CHOSEN`, win: `partial_fit` keeps to its first choice.
     """
 
     def choose(name: str, value: Any, rule: Callable[..., float], *arguments: Any) -> Any:

@@ -32,25 +32,9 @@ def n_slack(
     quadratic programme is solved in its dual by exact steps on the block of one sample at a time, until a sweep over
     all samples sees less than a third of the duality gap left in it.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Samples and the weight vector.
-    C : float
-        Weight of the mean hinge.
-    tol : float
-        Stop when the duality gap is at most this share of the objective.
-    max_iter : int
-        Rounds, of two passes of inference over the samples each.
-    callbacks : sequence of callable, default=()
-        Each gets the record of every round; one that returns True ends the run.
-    kept : KeptBlocks, default=None
-        Constraints of an earlier run to begin with, replaced by those of this one.
-
-    Returns
-    -------
-    ConvexRun
-        The best weights are in the model of `problem`.
+    `C` weighs the mean hinge. A run ends when the duality gap is at most the share `tol` of the objective, after
+    `max_iter` rounds of two passes of inference each, or when a callback returns True. It begins with the constraints
+    that an earlier run has `kept`, and replaces them. The best weights are in the model of `problem` afterwards.
     """
     run, rng = ConvexRun(C, tol), np.random.default_rng(0)
     sets = _kernels.WorkingSets(problem.kernel, C, with_gram=True)
@@ -180,27 +164,8 @@ def one_slack(
 ) -> ConvexRun:
     """Minimise with one slack for all samples; constraints come from the cache while it has one that cuts enough.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Samples and the weight vector.
-    C : float
-        Weight of the mean hinge.
-    tol : float
-        Stop when the duality gap is at most this share of the objective.
-    max_iter : int
-        Passes of inference over the samples; constraints from the cache cost none.
-    cache_size : int, default=10
-        Labellings kept per sample.
-    callbacks : sequence of callable, default=()
-        As in `n_slack`.
-    kept : KeptLabellings, default=None
-        As in `n_slack`.
-
-    Returns
-    -------
-    ConvexRun
-        The best weights are in the model of `problem`.
+    Arguments as for `n_slack`. The cache holds `cache_size` labellings of every sample; `max_iter` counts passes of
+    inference, which constraints from the cache do without.
     """
     run, constraints = ConvexRun(C, tol), _first_constraints(problem, C, kept)
     cache = _kernels.InferenceCache(problem.kernel, cache_size) if cache_size else None

@@ -239,24 +239,13 @@ def make_problem(
 
 
 def node_scores(potentials: Potentials) -> NDArray[np.float64]:
-    """What speaks for every label of every node, all factors considered; the higher the better.
+    """What speaks for every label of every node (V, L), all factors considered; the higher the better.
 
     The negated reduced costs of inference: no labelling that gives node i label a scores more than the bound on all
     labellings plus entry (i, a). On forests they are the max-marginals less the best score, exactly. On graphs with
-    cycles they are bounds on those, and their argmax need not be the joint labelling.
+    cycles they are bounds on those, and their argmax need not be the joint labelling. They are −inf for a label that is
+    proved to be impossible, or that a node does not have.
 
-    Parameters
-    ----------
-    potentials : Potentials
-        Of one graph or of a batch.
-
-    Returns
-    -------
-    ndarray of shape (V, L)
-        -inf for a label that is proved to be impossible, or that a node does not have.
-
-    Examples
-    --------
     >>> tables = torch.tensor([[[3.0, 0.0], [0.0, 0.0]]])
     >>> node_scores(Potentials(torch.tensor([[0.0, 1.0], [1.0, 0.0]]), tables, torch.tensor([[0, 1]])))
     array([[ 0., -2.],

@@ -49,16 +49,7 @@ class Progress:
 
 
 class Descent:
-    """Trains a model on samples, an epoch at a time, so that it can be stopped and continued between any two.
-
-    Parameters
-    ----------
-    model : FactorModel
-    settings : TrainingSettings
-    decoder : Decoder
-    class_weight : Tensor of shape (L,)
-        None: all 1.
-    """
+    """Trains a model on samples, an epoch at a time, so that it can be stopped and continued between any two."""
 
     def __init__(
         self, model: FactorModel, settings: TrainingSettings, decoder: Decoder, class_weight: Tensor | None = None
@@ -114,15 +105,9 @@ class Descent:
     ) -> None:
         """Train until `max_iter` epochs are done or nothing improves, then put the iterate to keep into the model.
 
-        Parameters
-        ----------
-        samples : Samples
-        evaluate : callable
-            Accuracy of the model on validation data, as it stands.
-        callbacks : sequence of callable
-            Each is called with the record of every epoch; one that returns True ends the training.
-        after_epoch : callable
-            Called with this object after every epoch, for instance to write a checkpoint.
+        `evaluate` returns the accuracy of the model on validation data, as it stands. Each of `callbacks` gets the
+        record of every epoch, and ends the training by returning True. `after_epoch` gets this object after every
+        epoch, for instance to write a checkpoint.
         """
         while not self.progress.done and self.epoch < self.settings.max_iter:
             record = self.run_epoch(samples, evaluate)

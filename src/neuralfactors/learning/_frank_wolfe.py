@@ -26,32 +26,9 @@ def block_frank_wolfe(
 ) -> ConvexRun:
     """Minimise by passes over the samples in random order, until the duality gap is at most the share `tol`.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Samples and the weight vector.
-    C : float
-        Weight of the mean hinge.
-    tol : float
-        Share of the objective at which to stop.
-    max_iter : int
-        Passes over the samples.
-    seed : int
-        Of their order.
-    check_every : int
-        Passes between two that certify the gap, which takes a pass of its own.
-    corrective : bool
-        Whether a step also gives all constraints found for its sample their best weights, which takes many fewer passes
-        than moving towards one alone.
-    callbacks : sequence of callable, default=()
-        As in `n_slack`.
-    kept : KeptBlocks, default=None
-        As in `n_slack`.
-
-    Returns
-    -------
-    ConvexRun
-        The best weights are in the model of `problem`.
+    Arguments as for `n_slack`. Every `check_every` passes another one certifies the gap. A `corrective` step also gives
+    all constraints found for its sample their best weights, which takes many fewer passes than moving towards one
+    alone.
     """
     run, sets = ConvexRun(C, tol), _kernels.WorkingSets(problem.kernel, C, with_gram=corrective)
     warm = kept is not None and kept.restore(problem, sets, C)

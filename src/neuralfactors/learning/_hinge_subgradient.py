@@ -181,22 +181,7 @@ def accumulate_cross_entropy(
 ) -> None:
     """Add the gradient of the nodes' cross-entropy, summed over a batch, to the gradients of the unary factor.
 
-    Parameters
-    ----------
-    model : FactorModel
-        Its unary factor takes part only.
-    batch : GraphBatch
-        The graphs.
-    y : Tensor of shape (V,)
-        Labels; void nodes, -1, cost nothing.
-    totals : Totals
-        Gets the loss.
-    clock : Clock
-        Gets the time.
-    class_weight : Tensor of shape (L,), default=None
-        η; None: 1.
-    weight : Tensor of shape (G,), default=None
-        Of the graphs; None: 1.
+    Void nodes, −1 in `y` (V,), cost nothing. Others cost by `class_weight` (L,) and the `weight` (G,) of their graph.
     """
     labelled = y >= 0
     costs = _times(_worst(node_costs(y, class_weight, batch.node_weight)), _of_nodes(weight, batch))

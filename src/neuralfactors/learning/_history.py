@@ -42,27 +42,9 @@ Callback = Callable[[Record], Any]
 def make_record(
     epoch: int, totals: Totals, regulariser: float, C: float, accuracy: float | None, loss: str = "hinge"
 ) -> Record:
-    """The record of an epoch.
+    """The record of an epoch: means over its graphs, that of the loss under the name `loss`.
 
-    Parameters
-    ----------
-    epoch : int
-        Its number, from 1.
-    totals : Totals
-        Sums over its graphs.
-    regulariser : float
-        ½‖w‖² at its end, or at its start where it is a single step.
-    C : float
-        Weight of the mean loss.
-    accuracy : float or None
-        On the validation data, if there are any.
-    loss : str, default="hinge"
-        What the mean loss is called.
-
-    Returns
-    -------
-    Record
-        Means over the graphs of the epoch.
+    The `regulariser`, ½‖w‖², is that at the end of the epoch, or at its start where it is a single step.
     """
     graphs, labelled = max(1.0, totals.graphs), max(1.0, totals.labelled)
     mean = totals.loss / graphs

@@ -12,16 +12,7 @@ from neuralfactors.learning._optimizers import Average
 
 
 class Iterates:
-    """The best iterate so far and the average of all, beside the one that the optimiser moves.
-
-    Parameters
-    ----------
-    model : nn.Module
-    parameters : sequence of Tensor
-        Those that the optimiser moves.
-    averaging : str or None
-        "linear", "uniform", or None for no average.
-    """
+    """The best iterate so far and the average of all, beside the one that the optimiser moves."""
 
     def __init__(self, model: nn.Module, parameters: Sequence[Tensor], averaging: str | None) -> None:
         self.model, self.parameters = model, parameters

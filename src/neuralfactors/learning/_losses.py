@@ -88,30 +88,10 @@ def violation(
 ) -> Violation:
     """Δ(y, z) + g(x, z) − g(x, y) of every graph for the loss-augmented prediction z; Eqs. (7)–(8).
 
-    Parameters
-    ----------
-    potentials : Potentials
-        Of a batch; the value is differentiable in them.
-    y : Tensor of shape (V,)
-        Labels, −1 where there is none.
-    costs : Tensor of shape (V,) or (V, L)
-        What a wrong label, or every label, costs at every node.
-    decoder : Decoder
-        What finds z.
-    augment : bool, default=True
-        False: z is the plain prediction and Δ is left out, as in the perceptron.
-    void : str, default="drop"
-        "drop": void nodes and the edges that touch them take no part. "complete": y is completed there by inference.
-
-    Returns
-    -------
-    Violation
-        Before it is clamped at zero.
-
-    Raises
-    ------
-    ValueError
-        If a potential of −inf forbids a true label.
+    It is differentiable in the potentials. `costs` (V,) or (V, L) are those of a wrong label, or of every label.
+    Without `augment`, z is the plain prediction and Δ is left out, as in the perceptron. Of `void` nodes, −1 in `y`
+    (V,), "drop" leaves out the edges too, and "complete" has inference label them. A ValueError names a true label that
+    a potential of −inf forbids.
     """
     y, z, decoded, inside = find_rival(potentials, y, costs, decoder, augment=augment, void=void)
     value = potentials.contrast(z, y, inside)

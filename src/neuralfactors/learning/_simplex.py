@@ -19,18 +19,8 @@ def maximise_on_simplex(
 
     Moves weight to the entry of steepest gain from the one that makes the most of it (sequential minimal optimisation
     with second-order choice) until the slopes differ by no more than `tol`, relative to the size of `linear` where that
-    is not zero, or for `max_iter` moves.
+    is not zero, or for `max_iter` moves. `gram` (K, K) is positive semidefinite, `alpha` (K,) not negative.
 
-    Parameters
-    ----------
-    gram : array of shape (K, K)
-        Positive semidefinite.
-    linear : array of shape (K,)
-    alpha : array of shape (K,)
-        Where to start, not negative.
-
-    Examples
-    --------
     >>> maximise_on_simplex(np.eye(2), np.zeros(2), np.array([1.0, 0.0])).tolist()
     [0.5, 0.5]
     """

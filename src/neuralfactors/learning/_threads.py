@@ -18,13 +18,7 @@ ENOUGH = 2**22  # products: a fraction of a millisecond on one core
 
 
 class Workload:
-    """How much the steps of a training loop have to compute.
-
-    Parameters
-    ----------
-    model : FactorModel
-        What is trained.
-    """
+    """How much the steps of a training loop have to compute."""
 
     def __init__(self, model: FactorModel) -> None:
         self.per_node, self.per_edge = model.products_per_row()

@@ -60,30 +60,11 @@ class Samples:
     ) -> Samples:
         """The samples, refused with a sentence that names the graph where X and Y do not fit each other.
 
-        Parameters
-        ----------
-        X : sequence of Graph
-            It may load its graphs lazily.
-        Y : sequence of arrays of shape (V,)
-            Labels, as `encode_labels` takes them; integers where nodes have types.
-        n_labels : int or sequence of int, default=None
-            Number of labels, or of those of every type of nodes; None: the highest in Y plus 1, or as many as there are
-            classes.
-        known : int, default=0
-            Number of labels in other data, from which a model has been or is being learned; 0: none yet.
-        drop_void : bool, default=True
-            Whether void nodes and their edges are left out of every batch.
-        classes : ndarray of shape (L,), default=None
-            What labels stand for in those other data.
-        unseen : int, default=None
-            The number of labels that are none of the `classes`; None: they are refused.
-        sample_weight : array of shape (N,), default=None
-            By which the loss of every graph is multiplied; None: 1.
-
-        Returns
-        -------
-        Samples
-            With the numbers of labels and features.
+        Labels are those that `encode_labels` takes; integers where nodes have types. `n_labels`, of all nodes or by
+        type, is by default the highest label in Y plus 1, or the number of classes. From other data a model may be
+        learned already, or is being learned: `known` is their number of labels, 0 for none; `classes` (L,), what these
+        stand for; `unseen`, the number of labels that are none of them, which are refused where it is None. With
+        `drop_void`, void nodes and their edges are left out of every batch.
         """
         X, Y = check_pairs(X, Y)
         n_node_features, n_edge_features, order = check_agreement(X[n] for n in range(len(X)))

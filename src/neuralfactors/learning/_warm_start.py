@@ -23,22 +23,7 @@ class KeptBlocks:
     blocks: list[tuple[NDArray[np.uint16], NDArray[np.float64]]] = field(default_factory=list)  # (K, V) and (K,)
 
     def restore(self, problem: LinearProblem, sets: _kernels.WorkingSets, C: float) -> bool:
-        """Put what fits the graphs of `problem` into fresh sets.
-
-        Parameters
-        ----------
-        problem : LinearProblem
-            Samples; its weights become those of the constraints.
-        sets : WorkingSets
-            Without constraints.
-        C : float
-            Weight of the mean hinge.
-
-        Returns
-        -------
-        bool
-            Whether there was anything.
-        """
+        """Put what fits the graphs of `problem` into fresh sets, and its weights there; whether there was anything."""
         for n, (labels, shares) in enumerate(self.blocks[: len(problem)]):
             if problem.admits(labels, n):
                 sets.restore(n, labels, shares * (C / len(problem)))
