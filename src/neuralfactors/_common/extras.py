@@ -24,20 +24,7 @@ def needs(module: str, extra: str) -> Iterator[None]:
 
 
 def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """The `__getattr__` of a package whose names live in its modules.
-
-    Parameters
-    ----------
-    package : str
-        Its `__name__`.
-    homes : mapping of str to str
-        The module of each name.
-
-    Returns
-    -------
-    callable
-        From a name to the object; it raises AttributeError for a name that is unknown.
-    """
+    """The `__getattr__` of a package whose names live in its modules; `homes` has the module of each name."""
 
     def find(name: str) -> object:
         if name not in homes:

@@ -35,16 +35,9 @@ def check_regular(path: Path) -> Path:
 
 
 def write_atomically(path: Path, data: bytes, *, durable: bool = True) -> None:
-    """Write a file completely or not at all.
+    """Write a file completely or not at all; what it held before is replaced in one step.
 
-    Parameters
-    ----------
-    path : Path
-        The file. What it held before is replaced in one step.
-    data : bytes
-        All that it shall hold.
-    durable : bool, default=True
-        Whether that must be true after a power cut as well, which costs a flush of the disk.
+    With `durable`, that is true after a power cut as well, which costs a flush of the disk.
     """
     temporary = path.parent / f".{path.name}.{secrets.token_hex(4)}{TEMPORARY}"
     try:

@@ -21,31 +21,13 @@ def encode_labels(
     name: str = "Y",
     unseen: int | None = None,
 ) -> tuple[Sequence[Any], Classes | None]:
-    """Labels as numbers, and what these stand for.
+    """Labels as numbers, and what these stand for: (L,) values, or None where the labels are integers.
 
-    Parameters
-    ----------
-    Y : sequence of arrays
-        Labels of every graph. Integers stay as they are. Where any are strings or other values that sort, all become
-        numbers; None, NaN and −1 among them are void.
-    classes : ndarray of shape (L,), default=None
-        What the numbers are to stand for. None: the values that occur in Y, sorted.
-    fitted : bool, default=False
-        Whether a model has been learned already, so that without `classes` labels must be integers.
-    name : str, default="Y"
-        What errors call the labels.
-    unseen : int, default=None
-        The number of values that `classes` do not have; None: they are refused.
+    Integers stay as they are, and whatever else no model takes: it is not checked here. Where any are strings or other
+    values that sort, all become numbers; None, NaN and −1 among them are void. The numbers stand for `classes`, by
+    default the values that occur, sorted. Where a model is `fitted` without classes, labels must be integers. Values
+    that `classes` do not have become `unseen`, or are refused where that is None. Errors call the labels `name`.
 
-    Returns
-    -------
-    Y : sequence of arrays
-        Integers, or whatever else was given: it is not checked here.
-    classes : ndarray of shape (L,) or None
-        None where the labels are integers.
-
-    Examples
-    --------
     >>> numbers, classes = encode_labels([["noun", "verb"], ["noun", None]])
     >>> [y.tolist() for y in numbers], classes.tolist()
     ([[0, 1], [0, -1]], ['noun', 'verb'])

@@ -27,16 +27,9 @@ def try_lock(handle: int) -> bool:
 
 @contextmanager
 def locked(folder: Path, *, shared: bool = False, wait: bool = True) -> Iterator[None]:
-    """Hold a lock on `folder`.
+    """Hold a lock on `folder`, which must exist; others may hold a `shared` one at the same time.
 
-    Parameters
-    ----------
-    folder : Path
-        It must exist.
-    shared : bool, default=False
-        Whether others may hold a shared lock at the same time.
-    wait : bool, default=True
-        Whether to wait for the lock; else BlockingIOError is raised where another process has it.
+    Without `wait`, BlockingIOError is raised where another process has it.
     """
     if sys.platform == "win32":  # where folders cannot be locked
         yield

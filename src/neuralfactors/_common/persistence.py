@@ -49,12 +49,7 @@ class State(NamedTuple):
 def save_model(folder: str | os.PathLike[str], document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:
     """Write a model into `folder`, created if needed; an existing model is replaced in one step.
 
-    Parameters
-    ----------
-    folder : path
-    document : mapping
-        What JSON can hold: the class, its parameters, the history of its training.
-    tensors : mapping from name to Tensor
+    The document is what JSON can hold: the class, its parameters, the history of its training.
     """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
@@ -73,24 +68,9 @@ def save_model(folder: str | os.PathLike[str], document: Mapping[str, Any], tens
 
 
 def load_model(folder: str | os.PathLike[str]) -> State:
-    """The document and the tensors of a model.
+    """The document and the tensors, on the CPU, of the model that `save_model` wrote.
 
-    Parameters
-    ----------
-    folder : path
-        What `save_model` wrote.
-
-    Returns
-    -------
-    document : dict
-        From the JSON file.
-    tensors : dict of str to Tensor
-        On the CPU.
-
-    Raises
-    ------
-    FileFormatError
-        Where they are truncated, altered or of another version.
+    A FileFormatError says that they are truncated, altered or of another version.
     """
     folder = Path(folder)
     try:
@@ -135,24 +115,9 @@ def save_state(path: str | os.PathLike[str], document: Mapping[str, Any], tensor
 
 
 def load_state(path: str | os.PathLike[str]) -> State:
-    """The document and the tensors of a checkpoint.
+    """The document and the tensors, on the CPU, of the checkpoint that `save_state` wrote.
 
-    Parameters
-    ----------
-    path : path
-        What `save_state` wrote.
-
-    Returns
-    -------
-    document : dict
-        From the header of the file.
-    tensors : dict of str to Tensor
-        On the CPU.
-
-    Raises
-    ------
-    FileFormatError
-        In one sentence, where the file is not whole.
+    A FileFormatError says that the file is not whole.
     """
     path = Path(path)
     data = _read(path)

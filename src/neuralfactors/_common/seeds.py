@@ -8,24 +8,10 @@ RandomState = int | np.random.Generator | np.random.RandomState | None
 def seed_of(random_state: RandomState) -> int:
     """The seed that `random_state` stands for.
 
-    Parameters
-    ----------
-    random_state : int, Generator, RandomState or None
-        An integer from 0 to 2**63 - 1 is the seed itself. A generator is asked for one, below 2**31, and moves on, so
-        that the next call gives another. None: a fresh seed each time.
+    An integer from 0 to 2**63 − 1 is the seed itself. A generator is asked for one, below 2**31, and moves on, so that
+    the next call gives another; None draws a fresh one each time. What was drawn here is a seed that numpy, torch,
+    scikit-learn and the kernels accept. Anything else is refused.
 
-    Returns
-    -------
-    int
-        A seed that numpy, torch, scikit-learn and the kernels accept if it was drawn here.
-
-    Raises
-    ------
-    ValueError
-        If `random_state` is anything else.
-
-    Examples
-    --------
     >>> seed_of(7), seed_of(np.random.RandomState(0)) == seed_of(np.random.RandomState(0))
     (7, True)
     """

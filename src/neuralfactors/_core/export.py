@@ -12,10 +12,8 @@ from neuralfactors._core.graph_batch import GraphBatch
 class TensorModel(nn.Module):
     """A model as a function of tensors alone: features and edges of one graph in, scores of nodes and edges out.
 
-    Parameters
-    ----------
-    model : nn.Module
-        GraphBatch in, Potentials out: a `FactorModel`, the `model_` of an estimator, or a network of one's own.
+    The model takes a GraphBatch to Potentials: a `FactorModel`, the `model_` of an estimator, or a network of one's
+    own.
     """
 
     def __init__(self, model: nn.Module) -> None:

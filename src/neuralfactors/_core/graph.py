@@ -302,22 +302,9 @@ class Graph(Counted):
 def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
     """Numbers of node features, of edge features and of nodes an edge joins, which all graphs must share.
 
-    A graph without edges agrees with any edge features and any order. One pass, so that `graphs` may be read lazily.
-
-    Parameters
-    ----------
-    graphs : iterable of Graph
-        At least one.
-
-    Returns
-    -------
-    n_node_features, n_edge_features, order : int
-        0 edge features and order 2 where no graph has an edge.
-
-    Raises
-    ------
-    ValueError
-        If an item is no `Graph`, if there is none, or if two graphs differ; the sentence names both.
+    A graph without edges agrees with any edge features and any order; where no graph has an edge, these are 0 and 2.
+    One pass, so that `graphs` may be read lazily. What is no `Graph` is refused, and no graph at all, and two that
+    differ, which the sentence names.
     """
     nodes, edges, order = "columns of node_features", "columns of edge_features", "nodes in an edge"
     seen: dict[str, tuple[int, int]] = {}  # what is counted -> the count, and the first graph that has it

@@ -13,26 +13,9 @@ from neuralfactors._common.labels import VOID
 
 
 def check_features(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floating[Any]]:
-    """Numbers as a C-contiguous array of float32 or float64.
+    """Numbers as a C-contiguous array of float32 or float64, which other types become: finite, of `ndim` dimensions.
 
-    Parameters
-    ----------
-    values : array
-        Any numbers; types other than float32 and float64 become float32.
-    name : str
-        What errors call them.
-    ndim : int
-        How many dimensions they must have.
-
-    Returns
-    -------
-    ndarray
-        All entries finite.
-
-    Raises
-    ------
-    ValueError
-        If they are no numbers, not finite or of another number of dimensions; the sentence says where.
+    Else they are refused, under their `name`; the sentence says where the fault is.
     """
     array = as_numpy(values, name)
     if array.ndim != ndim:
@@ -48,26 +31,10 @@ def check_features(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floati
 
 
 def check_edges(values: ArrayLike | None, n_nodes: int, order: int) -> NDArray[np.int64]:
-    """Edges as a C-contiguous int64 array (E, order).
+    """Edges as a C-contiguous int64 array (E, order); None: no edges.
 
-    Parameters
-    ----------
-    values : array of shape (E, order) or None
-        Node numbers; None: no edges.
-    n_nodes : int
-        Number of nodes.
-    order : int
-        How many nodes meet in an edge, at least 2.
-
-    Returns
-    -------
-    ndarray of shape (E, order)
-        Nodes of an edge may be equal for order 2 only.
-
-    Raises
-    ------
-    ValueError
-        If the shape is another, with the advice to transpose where that would help, or a node does not exist.
+    They are refused, with the advice to transpose where that would help, unless all nodes exist. Nodes of an edge may
+    be equal for order 2 only.
     """
     if not isinstance(order, (int, np.integer)) or order < 2:
         raise ValueError(f"order must be an integer ≥ 2, got {order!r}")
@@ -115,26 +82,9 @@ def check_node_weight(values: ArrayLike, n_nodes: int) -> NDArray[np.floating[An
 
 
 def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int64]:
-    """Labels of a graph's nodes as int64 (V,).
+    """Labels of a graph's nodes as int64 (V,); refused unless there is one integer ≥ −1 per node, −1 for void.
 
-    Parameters
-    ----------
-    y : array of shape (V,)
-        Integers: labels from 0, or -1 for void.
-    n_nodes : int
-        V.
-    name : str, default="y"
-        What the errors call them.
-
-    Returns
-    -------
-    ndarray of shape (V,)
-        int64; `y` itself where it is that already.
-
-    Raises
-    ------
-    ValueError
-        If there is not one integer label ≥ -1 per node.
+    Errors call them `name`. They are `y` itself where it is of that type already.
     """
     labels = np.asarray(y)
     if labels.shape != (n_nodes,):

@@ -80,22 +80,7 @@ def checked_pointers(
 
 
 def joint_labels(y: Tensor, edges: Tensor, n_labels: int) -> Tensor:
-    """Which of the L^Q entries of its table every interaction takes.
-
-    Parameters
-    ----------
-    y : Tensor of shape (V,)
-        Labels.
-    edges : Tensor of shape (E, Q)
-        Nodes of every interaction.
-    n_labels : int
-        L.
-
-    Returns
-    -------
-    Tensor of shape (E,)
-        int64, the label of the last node running fastest.
-    """
+    """Which of the L^Q entries of its table each interaction takes, (E,); the last node's label runs fastest."""
     joint = torch.zeros(len(edges), dtype=torch.int64, device=edges.device)
     for labels in y.index_select(0, edges.reshape(-1)).view(edges.shape).unbind(1):
         joint = joint * n_labels + labels

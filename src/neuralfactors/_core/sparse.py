@@ -20,24 +20,10 @@ def is_sparse(features: Any) -> bool:
 
 
 def check_sparse(values: Any, name: str) -> Any:
-    """Sparse numbers in compressed rows.
+    """Sparse numbers in compressed rows, of float32 or float64, which other types become; the array itself if it is so.
 
-    Parameters
-    ----------
-    values : sparse matrix or array of scipy
-        Any numbers; types other than float32 and float64 become float32.
-    name : str
-        What errors call them.
-
-    Returns
-    -------
-    csr_array
-        All entries finite and none of them stored twice; not copied if it is so already.
-
-    Raises
-    ------
-    ValueError
-        If they are no numbers, not finite or not of two dimensions; the sentence says where.
+    All entries are finite and none is stored twice. Other values are refused, under their `name`; the sentence says
+    where the fault is.
     """
     from scipy.sparse import csr_array
 
@@ -64,19 +50,9 @@ def stored_arrays(features: Any) -> tuple[NDArray[Any], ...]:
 
 
 def stack_sparse(matrices: list[Any], dtype: torch.dtype | None) -> Tensor:
-    """The rows of all `matrices`, some of which may be dense, as one tensor of layout `torch.sparse_csr`.
+    """The rows of all `matrices`, some of which may be dense, as one tensor of layout `torch.sparse_csr` on the CPU.
 
-    Parameters
-    ----------
-    matrices : list of csr_array or ndarray
-        Of the same width.
-    dtype : torch.dtype or None
-        None: that which they have, without a copy of a matrix that stands alone.
-
-    Returns
-    -------
-    Tensor of shape (N, D)
-        On the CPU.
+    Without `dtype` they keep theirs, and a matrix that stands alone is not copied.
     """
     from scipy.sparse import vstack
 
@@ -86,21 +62,10 @@ def stack_sparse(matrices: list[Any], dtype: torch.dtype | None) -> Tensor:
 
 
 def row_blocks(features: Tensor, dtype: torch.dtype, most: int = BLOCK) -> Iterator[Tensor]:
-    """The rows of a tensor of layout `torch.sparse_csr` in blocks that are small beside it.
+    """The rows of a tensor of layout `torch.sparse_csr` in blocks, of type `dtype`, that are small beside it.
 
-    Parameters
-    ----------
-    features : Tensor of shape (N, D)
-        Sparse.
-    dtype : torch.dtype
-        Type of the blocks.
-    most : int, default=1048576
-        Stored entries of a block, unless one row has more.
-
-    Yields
-    ------
-    Tensor of shape (n, D)
-        Sparse, in the order of the rows; one of no rows where there are none.
+    A block has at most `most` stored entries, unless one row has more. Of a tensor without rows there is one block
+    without.
     """
     pointers, columns, values = features.crow_indices(), features.col_indices(), features.values()
     start, n_rows = 0, len(features)
@@ -116,20 +81,7 @@ def row_blocks(features: Tensor, dtype: torch.dtype, most: int = BLOCK) -> Itera
 
 
 def take_rows(features: Tensor, rows: Tensor) -> Tensor:
-    """Some rows of dense or sparse features.
-
-    Parameters
-    ----------
-    features : Tensor of shape (N, D)
-        Dense, or of layout `torch.sparse_csr`.
-    rows : Tensor of shape (n,)
-        int64.
-
-    Returns
-    -------
-    Tensor of shape (n, D)
-        Of the same layout.
-    """
+    """Some rows of features, dense or of layout `torch.sparse_csr`, in the same layout."""
     if features.layout is not torch.sparse_csr:
         return features[rows]
     pointers, columns, values = features.crow_indices(), features.col_indices(), features.values()

@@ -14,24 +14,9 @@ with needs("learning", "learn"):
 def mirror_signs(symmetric: Sequence[int], n_features: int, order: int, hidden: Sequence[int]) -> Tensor:
     """With what sign the table of every feature, and that of the bias, equals its own transpose; 0: it is free.
 
-    Parameters
-    ----------
-    symmetric : sequence of int
-        1, −1 or 0 for every feature.
-    n_features : int
-        How many there must be.
-    order : int
-        Nodes that meet in the factor, which must be 2.
-    hidden : sequence of int
-        Units of hidden layers, of which there must be none.
+    The bias, last, is symmetric unless a feature is free: reversing an edge then transposes its table. Refused unless
+    there is 1, −1 or 0 for each of `n_features`, and the factor joins two nodes (`order`) and has no `hidden` layers.
 
-    Returns
-    -------
-    Tensor of shape (n_features + 1,)
-        int8. The bias, last, is symmetric unless a feature is free: reversing an edge then transposes its table.
-
-    Examples
-    --------
     >>> mirror_signs([1, -1], 2, 2, ()).tolist(), mirror_signs([0, -1], 2, 2, ()).tolist()
     ([1, -1, 1], [0, -1, 0])
     """
@@ -49,20 +34,7 @@ def mirror_signs(symmetric: Sequence[int], n_features: int, order: int, hidden: 
 
 
 def project(tables: Tensor, signs: Tensor) -> Tensor:
-    """The nearest tables that have the symmetry of their signs.
-
-    Parameters
-    ----------
-    tables : Tensor of shape (L·L, K)
-        A table for every feature.
-    signs : Tensor of shape (K,)
-        As `mirror_signs` returns them.
-
-    Returns
-    -------
-    Tensor of shape (L·L, K)
-        Free tables stay as they are.
-    """
+    """The nearest tables (L·L, K), one for every feature, that have the symmetry of their `signs` (K,); 0: free."""
     n_labels = round(len(tables) ** 0.5)
     turned = tables.view(n_labels, n_labels, -1).transpose(0, 1).reshape(tables.shape)
     return torch.where(signs == 0, tables, (tables + signs * turned) / 2)

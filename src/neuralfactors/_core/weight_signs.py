@@ -9,28 +9,11 @@ Signs = NDArray[np.int8]
 
 
 def check_signs(name: str, signs: ArrayLike, table: tuple[int, ...], mirror: NDArray[np.int8]) -> Signs:
-    """The sign of every weight of a linear factor, 0 for any, feature by feature and the bias last.
+    """The sign of every weight of a linear factor, 0 for any, feature by feature and the bias last: (T, L, L).
 
-    Parameters
-    ----------
-    name : str
-        What errors call them.
-    signs : array of shape (L, L) or (T, L, L)
-        1 for weights ≥ 0, −1 for weights ≤ 0, 0 for any; of one table, or of those of all features and the bias.
-    table : tuple of int
-        Shape of a table, such as (L, L).
-    mirror : ndarray of shape (T,)
-        1 for tables that are symmetric, −1 for antisymmetric ones, as the signs must be; 0 for any.
-
-    Returns
-    -------
-    ndarray of shape (T, L, L)
-        int8.
-
-    Raises
-    ------
-    ValueError
-        If values or shape are others, or a symmetric table would need signs that are not.
+    Signs are given for one `table`, or for those of all features and the bias. They are refused, under their `name`,
+    unless they are 1 for weights ≥ 0, −1 for weights ≤ 0 or 0, and as symmetric as the tables are: `mirror` (T,) is 1
+    for tables that are symmetric, −1 for antisymmetric ones and 0 for any.
     """
     given = np.asarray(signs)
     n_tables = len(mirror)
@@ -45,18 +28,5 @@ def check_signs(name: str, signs: ArrayLike, table: tuple[int, ...], mirror: NDA
 
 
 def project(weights: NDArray[np.float64], signs: Signs | None) -> NDArray[np.float64]:
-    """The nearest weights that have these signs: the wrong ones become 0.
-
-    Parameters
-    ----------
-    weights : ndarray of shape (dim,)
-        Any numbers.
-    signs : ndarray of shape (dim,) or None
-        1, −1, or 0 for any; None: all are free.
-
-    Returns
-    -------
-    ndarray of shape (dim,)
-        `weights` itself where all are free.
-    """
+    """The nearest weights (dim,) that have these signs: the wrong ones become 0. None: all are free."""
     return weights if signs is None else np.where(signs * weights < 0, 0.0, weights)

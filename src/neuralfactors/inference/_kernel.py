@@ -21,25 +21,10 @@ def solve_in_kernel(
     n_threads: int = 1,
     callback: Callable[[float, float, float], object] | None = None,
 ) -> BatchResult:
-    """Labellings of all graphs by a method of the kernel.
+    """Labellings of all graphs by a method of the kernel, which trusts the shapes of `problem`: it is checked already.
 
-    Parameters
-    ----------
-    problem : Problem
-        Checked already: the kernel trusts its shapes.
-    options : Options
-        Checked already, of any method but "exact".
-    init : ndarray of shape (V,) or None, default=None
-        Labelling to start from.
-    n_threads : int, default=1
-        Graphs solved at the same time; fewer where they are small forests.
-    callback : callable or None, default=None
-        As in `solve`, for a problem of one graph.
-
-    Returns
-    -------
-    BatchResult
-        Arrays that were allocated here and filled without the interpreter's lock.
+    So are the options, of any method but "exact". Of `n_threads`, fewer are used where graphs are small forests. A
+    `callback`, as in `solve`, is for a problem of one graph.
     """
     n_graphs = len(problem.node_ptr) - 1
     labels = np.zeros(problem.n_nodes, np.int64)

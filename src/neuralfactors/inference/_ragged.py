@@ -17,16 +17,10 @@ def is_ragged(unary: Any) -> bool:
 
 
 def check_ragged(unary: Any, interaction: Any, edges: NDArray[np.int64]) -> tuple[Scores, Scores, Places]:
-    """Rows and tables, each one after the other, and where they begin.
+    """Rows and tables of scores, each one after the other, and where they begin.
 
-    Parameters
-    ----------
-    unary : list of vectors
-        Scores of the labels of each node, of which it has at least one.
-    interaction : sequence of matrices, or one matrix for all edges
-        The table of an edge (u, v) has as many rows as u has labels and as many columns as v has.
-    edges : ndarray of int of shape (E, 2)
-        Checked already, but for the numbers themselves.
+    Every node has at least one label. The table of an edge (u, v) has as many rows as u has labels and as many columns
+    as v has; one matrix may be that of all edges. Of `edges`, only the numbers are left to check.
     """
     rows = [_check_row(i, row) for i, row in enumerate(unary)]
     sizes = np.array([len(row) for row in rows], np.int64)

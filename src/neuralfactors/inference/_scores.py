@@ -11,17 +11,8 @@ from numpy.typing import NDArray
 def as_scores(values: Any, name: str) -> NDArray[Any]:
     """`values` as float32 or float64 in the order of bytes of this machine; copied only if they are not.
 
-    Parameters
-    ----------
-    values : array
-        Of one of these types, or of integers, which become float64.
-    name : str
-        What errors call it.
-
-    Raises
-    ------
-    ValueError
-        If they are of another type, if rows differ in length, or if entries are masked: a mask would be lost.
+    Integers become float64. Other types are refused, under their `name`, and so are rows that differ in length, and
+    entries that are masked: a mask would be lost.
     """
     rows = values if isinstance(values, (list, tuple)) else [values]
     if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):

@@ -216,33 +216,11 @@ def sum_graphs(
     summed: bool = False,
     with_marginals: bool = True,
 ) -> BatchMarginals:
-    """Sums of a checked problem.
+    """Sums of a checked problem, arguments as in `marginals`.
 
-    Parameters
-    ----------
-    problem : SumProblem
-        See `check_sums`.
-    method : str, default="auto"
-        As in `marginals`, like the four below.
-    max_entries : float, default=4194304
-        Entries of the largest table that an exact sum may make.
-    max_iter : int, default=None
-        None: 200.
-    tol : float, default=1e-6
-        When messages are at rest.
-    n_threads : int, default=None
-        Graphs summed at the same time; None: as many as there are cores.
-    weight : ndarray of shape (n_graphs,), default=None
-        By which the marginals of each graph are multiplied.
-    summed : bool, default=False
-        Whether the marginals of the interactions are added up over the whole batch.
-    with_marginals : bool, default=True
-        False: `log_partition` alone; there are no rows of marginals then.
-
-    Returns
-    -------
-    BatchMarginals
-        Of all graphs; where nodes have numbers of labels of their own, rows and tables stand one after the other, flat.
+    Where nodes have numbers of labels of their own, rows and tables stand one after the other, flat. The marginals of
+    each graph are multiplied by its `weight`. With `summed`, those of the interactions are added up over the whole
+    batch. Without `with_marginals`, there are no rows of them, only `log_partition`.
     """
     if method not in SUM_METHODS:
         raise ValueError(f"method must be one of {', '.join(SUM_METHODS)}, got {method!r}")

@@ -43,26 +43,10 @@ def check_problem(
     edge_ptr: ArrayLike | None = None,
     factors: Any = (),
 ) -> Problem:
-    """A `Problem` from the caller's arrays.
+    """A `Problem` from the caller's arrays, as `solve_batch` takes them; without pointers it is one graph.
 
-    Parameters
-    ----------
-    unary, interaction, edges : array, or list of arrays for nodes with numbers of labels of their own
-        As in `solve`; arrays are not copied if they are C-contiguous and of one float type. Integers become float64.
-    node_ptr, edge_ptr : array of shape (G + 1,), default=None
-        As in `solve_batch`; None: one graph.
-    factors : list of (nodes, table), default=()
-        As in `solve_batch`.
-
-    Returns
-    -------
-    Problem
-        Contiguous, of one float type, with shapes that fit each other.
-
-    Raises
-    ------
-    ValueError
-        With one sentence: the argument, what was expected, what came.
+    Its arrays are contiguous, of one float type, and fit each other; those that are so already are not copied, and
+    integers become float64. A ValueError names the argument, what was expected and what came.
     """
     e = _edges(edges)
     places: Places | None = None
