@@ -35,19 +35,9 @@ FEATURES = {
 def write_report(run_folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Path:
     """The path of the HTML report of a run: one file that needs no network and loads no model.
 
-    Parameters
-    ----------
-    run_folder : path
-        The folder of a run, finished or not. What is missing or damaged is left out and named in the report.
-    out : path, default=None
-        The file to write, replaced in one step; None: `report.html` in the run folder.
-
-    Raises
-    ------
-    FileNotFoundError
-        Where there is no such folder, or no run in it.
-    ValueError
-        Where the run cannot be read, or is of another version.
+    What is missing or damaged is left out and named in the report. It is `report.html` in the run folder, or `out`,
+    replaced in one step. FileNotFoundError says that there is no such folder or no run in it, ValueError that the run
+    cannot be read or is of another version.
     """
     results = read_results(run_folder)
     path = Path(out) if out is not None else RunFolder(Path(run_folder)).report

@@ -33,17 +33,10 @@ class ClassEntry:
 
 @dataclass(frozen=True)
 class Classes:
-    """The classes of a set: labels are 0, 1, ... for those that count, in the order of the file; −1 for void ones.
-
-    Parameters
-    ----------
-    entries : sequence of ClassEntry
-    void : names
-        Classes that count as void beside those called void, ignore, unlabelled or unlabeled.
-    """
+    """The classes of a set: labels are 0, 1, ... for those that count, in the order of the file; −1 for void ones."""
 
     entries: tuple[ClassEntry, ...]
-    void: frozenset[str] = frozenset()
+    void: frozenset[str] = frozenset()  # names beside those that are always void, `VOID_NAMES`
 
     def __post_init__(self) -> None:
         names = [entry.name for entry in self.entries]

@@ -150,23 +150,11 @@ CONVERTERS = {"msrc21": convert_msrc21, "kitti": convert_kitti, "siftflow": conv
 def write_folder(
     target: str | os.PathLike[str], pairs: Iterable[Pair], classes: Classes, splits: Mapping[str, Iterable[str]]
 ) -> int:
-    """Write the layout of `ImageFolder`; pictures are never compressed with loss.
+    """Write the layout of `ImageFolder`, and count the pictures, which are never compressed with loss.
 
-    Parameters
-    ----------
-    target : path
-        Made if need be, and refused where it already holds something. Where writing fails, it is left as it was.
-    pairs : iterable of (name, path of the picture, class indices)
-        Read one by one, so that they need not fit in memory together.
-    classes : Classes
-        What the indices mean.
-    splits : mapping from a split to names
-        Empty: no ``splits/`` is written, and `ImageFolder` splits at random.
-
-    Returns
-    -------
-    int
-        Number of pictures.
+    The folder is made if need be, and refused where it already holds something; where writing fails, it is left as it
+    was. `pairs` of a name, the path of a picture and class indices are read one by one, so that they need not fit in
+    memory together. Without names in `splits`, none are written, and `ImageFolder` splits at random.
     """
     target = Path(target)
     if target.exists() and any(target.iterdir()):

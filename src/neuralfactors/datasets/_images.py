@@ -151,23 +151,10 @@ def read_labels(path: Path, classes: Classes, *, page: int = 0) -> NDArray[np.in
 
 
 def read_regions(path: Path) -> NDArray[np.int64]:
-    """Number of the region of each pixel.
+    """Number of the region of each pixel (H, W), any numbers, not without gaps.
 
-    Parameters
-    ----------
-    path : Path
-        A picture of one channel, whose values are the numbers, or of colours, one for each region; or an array of
-        integers that ``numpy.save`` wrote.
-
-    Returns
-    -------
-    ndarray of shape (H, W)
-        Any numbers, not without gaps.
-
-    Raises
-    ------
-    ValueError
-        If the file cannot be read as such.
+    The file is a picture of one channel, whose values are the numbers, or of colours, one for each region; or an array
+    of integers that ``numpy.save`` wrote. Others are refused.
     """
     if path.suffix.lower() == NUMPY:
         return _whole_numbers(path)

@@ -24,25 +24,10 @@ Pictures = Sequence[tuple[NDArray[np.uint8], NDArray[np.int64]]]  # (H, W, 3) an
 def write_pictures(
     folder: str | os.PathLike[str], pictures: Pictures, classes: Mapping[str, Colour], stem: str, seed: int
 ) -> Path:
-    """Write pictures, label maps, classes and random splits.
+    """Write pairs of picture and labels, the classes and random splits into a folder, which is returned.
 
-    Parameters
-    ----------
-    folder : path
-        Made if need be.
-    pictures : sequence of (image, labels)
-        What to write.
-    classes : mapping of str to (int, int, int)
-        Name and colour of each label, in order. In files, void is 0 and labels begin with 1.
-    stem : str
-        How the files' names begin.
-    seed : int
-        Of the splits.
-
-    Returns
-    -------
-    Path
-        The folder.
+    `classes` has the colour of each label by name, in order; in files, void is 0 and labels begin with 1. File names
+    begin with `stem`.
     """
     folder = Path(folder)
     for part in ("images", "labels", "splits"):

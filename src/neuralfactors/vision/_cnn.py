@@ -24,26 +24,10 @@ SIDE = 512  # of the square that has as many pixels as a network sees of an imag
 def feature_maps(
     network: nn.Module, image: NDArray[np.uint8], scale: float = 0.0, n_maps: int = 3, *, mirror: bool = False
 ) -> Maps:
-    """The coarsest feature maps of an image.
+    """The `n_maps` coarsest feature maps (h, w, C) of an image (H, W, 3), coarsest first, each of its own size.
 
-    Parameters
-    ----------
-    network : nn.Module
-        From images (1, 3, H, W), 0 to 1, to a list of maps, finest first. In training mode it is used as if it were
-        not.
-    image : uint8 array of shape (H, W, 3)
-        The picture.
-    scale : float, default=0.0
-        How much it is enlarged for the network; 0: to 512² pixels.
-    n_maps : int, default=3
-        How many maps, coarsest first.
-    mirror : bool, default=False
-        Whether they are the means of the maps of the image and of those of its mirror image, turned back.
-
-    Returns
-    -------
-    list of ndarray of shape (h, w, C)
-        Each of its own size.
+    The image is enlarged by `scale` for the network; 0: to 512² pixels. With `mirror`, maps are the means of those of
+    the image and of its mirror image, turned back. A network in training mode is used as if it were not.
     """
     with torch.inference_mode(), evaluating(network):
         pixels = network_input(image, scale)
@@ -99,17 +83,10 @@ def window_means(
 def tensor_window_means(
     feature_map: Tensor, centres: NDArray[np.float64], sides: Sequence[float], shape: tuple[int, int]
 ) -> Tensor:
-    """The same of a tensor, differentiable in it.
+    """The same of a tensor (h, w, C), differentiable in it.
 
-    Parameters
-    ----------
-    feature_map : Tensor of shape (h, w, C)
-    centres : array of shape (V, 2)
-        Row and column, in pixels.
-    sides : sequence of float
-        Sides of the squares, in pixels. A square is cut at the image's edges, and holds one cell of the map at least.
-    shape : (int, int)
-        Height and width of the image.
+    The squares, of `sides` and around `centres` (V, 2) in pixels, are cut at the image's edges, and hold one cell of
+    the map at least.
     """
     height, width, n_channels = feature_map.shape
     sums = feature_map.new_zeros((height + 1, width + 1, n_channels), dtype=torch.float64)

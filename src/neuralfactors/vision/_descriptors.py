@@ -38,17 +38,7 @@ def dense_daisy(
     """DAISY descriptors (⌈H/stride⌉, ⌈W/stride⌉, (rings · petals + 1) · 8), one per cell of stride × stride pixels.
 
     A cell is described at its middle, and the image is continued by its mirror image, so that every pixel has a
-    descriptor. Each sums to one.
-
-    Parameters
-    ----------
-    image : uint8 array of shape (H, W, 3)
-    stride : int
-        Distance of the points.
-    radius : int
-        Distance of the outermost ring from the point, in pixels.
-    rings, petals : int
-        Number of rings, and of histograms on each.
+    descriptor. Each sums to one. See `daisy` for the arguments.
     """
     height, width = image.shape[:2]
     rows, columns = -(-height // stride), -(-width // stride)
@@ -62,27 +52,11 @@ def dense_daisy(
 def daisy(
     grey: NDArray[np.float32], *, stride: int = 4, radius: int = 15, rings: int = 3, petals: int = 8
 ) -> NDArray[np.float32]:
-    """DAISY descriptors on a lattice of points.
+    """DAISY descriptors (h, w, D) on a lattice of points: (i, j) is that of pixel `radius` + `stride` · (i, j).
 
-    They are those of ``skimage.feature.daisy(grey, stride, radius, rings, petals, 8)`` to rounding.
-
-    Parameters
-    ----------
-    grey : float32 array of shape (H, W)
-        Luminance.
-    stride : int, default=4
-        Distance between points, in pixels.
-    radius : int, default=15
-        Size of a descriptor; points keep as far from the edges of the image.
-    rings : int, default=3
-        Circles of histograms around the point.
-    petals : int, default=8
-        Histograms of each.
-
-    Returns
-    -------
-    ndarray of shape (h, w, D)
-        Point (i, j) is pixel `radius` + `stride` · (i, j).
+    They are those of ``skimage.feature.daisy(grey, stride, radius, rings, petals, 8)`` to rounding: around the point,
+    out to `radius` pixels, there are so many `rings` of so many histograms, the `petals`. Points keep that far from the
+    edges.
     """
     layout = daisy_layout(radius, rings, petals)
     rows, columns = (max(0, -(-(size - 2 * radius) // stride)) for size in grey.shape)

@@ -110,24 +110,10 @@ def sample_descriptors(draft: Draft) -> dict[str, NDArray[np.float32]]:
 def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.Module | None = None) -> ImageGraph:
     """The graph of an image: one node a region, one edge for two regions that touch.
 
-    Parameters
-    ----------
-    draft : Draft
-        What is known of the image already.
-    settings : FeatureSettings
-        What features to compute.
-    words : dict of str to ndarray
-        As `FeatureBuilder.fit` learns them.
-    network : nn.Module, default=None
-        Takes the place of the one that the settings name.
-
-    Returns
-    -------
-    ImageGraph
-        Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
-        averaged over it, users' own, and its position. Edge features are the words at both ends (2 · (10 + 5) by
-        default), distance and angle, where there are a network or users' own, how alike these are at both ends, and, if
-        the settings say so, the boundary between them.
+    Node features are, as the settings say, the words within the region (60 + 30 by default), the network's maps
+    averaged over it, users' own, and its position. Edge features are the words at both ends (2 · (10 + 5) by default),
+    distance and angle, where there are a network or users' own, how alike these are at both ends, and, if the settings
+    say so, the boundary between them. A given `network` takes the place of the one that the settings name.
     """
     image = draft.image
     regions = draft.regions

@@ -26,24 +26,11 @@ def check_features(given: object) -> NDArray[np.float32]:
 def features_of_regions(
     given: NDArray[np.float32], regions: NDArray[np.int32], shape: tuple[int, int], own: NDArray[np.integer] | None
 ) -> NDArray[np.float32]:
-    """Features (V, D) of the regions of an image.
+    """Features (V, D) of the regions (h, w) of an image, which may be reduced from (H, W).
 
-    Parameters
-    ----------
-    given : float32 array of shape (R, D) or (h, w, D)
-        Rows are those of the regions that users have made, in the order of their numbers. A grid covers the image: of
-        its size, it is averaged over regions; of fewer cells, it is interpolated between them.
-    regions : int32 array of shape (h, w)
-        Region of each pixel of the image, perhaps reduced.
-    shape : tuple of (int, int)
-        (H, W) of the image.
-    own : int array of shape (H, W) or None
-        The regions as users have numbered them; None: they were found.
-
-    Returns
-    -------
-    ndarray of shape (V, D)
-        float32.
+    Rows (R, D) that are given are those of the regions that users have made, in the order of their numbers in `own` (H,
+    W). A grid (h, w, D) covers the image: of its size, it is averaged over regions; of fewer cells, it is interpolated
+    between them.
     """
     if given.ndim == 2:
         return _rows_of(given, regions, own)

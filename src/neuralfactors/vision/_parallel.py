@@ -23,25 +23,12 @@ def map_items(
     progress: str | None = None,
     ordered: bool = True,
 ) -> Iterator[Result]:
-    """Results of `function`, as they become ready.
+    """Results of `function`, as they become ready: in the order of `items`, unless they need not be `ordered`.
 
-    Parameters
-    ----------
-    function : callable
-        Of one item; it and the items must pickle where there are several processes.
-    items : iterable
-    total : int
-        Number of items, for the progress bar.
-    n_jobs : int
-        Processes or threads, as in joblib: −1 is one per core.
-    dask : str
-        Address of a Dask scheduler that runs `function` instead of this machine (needs the extra ``dask``).
-    threads : bool
-        Whether they are threads of this process, for functions that mostly run without the interpreter's lock.
-    progress : str
-        What to write before the progress bar; None: no bar.
-    ordered : bool
-        Whether results come in the order of `items`; else none waits for a slow one before it.
+    `n_jobs` is a number of processes or `threads`, as in joblib: −1 is one per core. Threads are for functions that
+    mostly run without the interpreter's lock; what goes to processes must pickle. `dask` is the address of a scheduler
+    that runs the function instead of this machine (needs the extra ``dask``). The text `progress` precedes a progress
+    bar of `total`.
     """
     with _dask_backend(dask) if dask else nullcontext():
         if dask is None and n_jobs == 1:

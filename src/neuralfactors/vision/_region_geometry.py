@@ -80,23 +80,13 @@ def edge_geometry(edges: NDArray[np.int64], centres: NDArray[np.number], spacing
 def boundary_features(
     regions: NDArray[np.int32], edges: NDArray[np.int64], planes: NDArray[np.floating[Any]]
 ) -> NDArray[np.float32]:
-    """What lies between the two regions of every edge: the length of their boundary, and the contrast along it.
+    """What lies between the two regions of every edge (E, 8): the length of their boundary, and the contrast along it.
 
-    Parameters
-    ----------
-    regions : int32 array of shape (H, W)
-        Region of each pixel.
-    edges : int array of shape (E, 2)
-        All pairs that touch, as `region_edges` gives them.
-    planes : array of shape (C, H, W)
-        Colours of the pixels, in which 10 is a clear difference, as in CIE Lab.
-
-    Returns
-    -------
-    ndarray of shape (E, 8)
-        The boundary's length, as a logarithm and in units of the side of a square as large as the smaller region; the
-        mean contrast of the pixels on both sides of it, and the contrast of the two mean colours, each as a logarithm
-        and as exp(−contrast/10); logarithms of the smaller and of the larger area.
+    Columns are the boundary's length, as a logarithm and in units of the side of a square as large as the smaller
+    region; the mean contrast of the pixels on both sides of it, and the contrast of the two mean colours, each as a
+    logarithm and as exp(−contrast/10); logarithms of the smaller and of the larger area. Edges are all pairs that
+    touch, as `region_edges` gives them; `planes` (C, H, W) have colours in which 10 is a clear difference, as in CIE
+    Lab.
     """
     lengths, along = _boundaries(regions, planes)
     areas = region_areas(regions)

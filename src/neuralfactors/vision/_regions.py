@@ -52,21 +52,10 @@ def find_regions(
 
 
 def adopt_regions(given: NDArray[np.integer], shape: tuple[int, ...], reduced: tuple[int, ...]) -> NDArray[np.int32]:
-    """Regions that users have made, numbered as those of `find_regions` are.
+    """Regions (h, w) that users have made, numbered as those of `find_regions` are, in an image reduced from (H, W).
 
-    Parameters
-    ----------
-    given : int array of shape (H, W)
-        Any number for each region, such as those of a watershed; they need not be connected.
-    shape : tuple of (int, int)
-        (H, W) of the image.
-    reduced : tuple of (int, int)
-        (h, w) to which the image was reduced.
-
-    Returns
-    -------
-    ndarray of shape (h, w)
-        int32; a region of which no pixel is left is gone.
+    What is given has any number for each region, such as those of a watershed; they need not be connected. A region of
+    which no pixel is left is gone.
     """
     array = np.asarray(given)
     if array.dtype.kind not in "biu" or array.shape != tuple(shape):

@@ -16,15 +16,8 @@ Compute = Callable[[Sequence[int]], Iterable[ImageGraph]]
 class ImageGraphs(Sequence[ImageGraph]):
     """Graphs of images; one whose cache entry has been damaged is computed again.
 
-    Parameters
-    ----------
-    compute : callable
-        From numbers of images to their graphs, in order.
-    n_images : int
-    cache : Cache, default=None
-        None: graphs stay in memory.
-    keys : sequence of str
-        Entries of the cache, one per image; none without a cache.
+    `compute` goes from numbers of images to their graphs, in order. Of the cache, `keys` has an entry per image;
+    without one, graphs stay in memory.
     """
 
     def __init__(self, compute: Compute, n_images: int, cache: Cache | None = None, keys: Sequence[str] = ()) -> None:

@@ -22,15 +22,7 @@ ALL_MAPS = 4  # that an EfficientNet-lite gives
 
 
 class TunedBackbone(nn.Module):
-    """An EfficientNet-lite with last blocks of its own; all else of it, such as statistics of batches, stays fixed.
-
-    Parameters
-    ----------
-    name : str
-        As `load_backbone` knows it.
-    n_blocks : int
-        How many of the last blocks may learn.
-    """
+    """An EfficientNet-lite with last blocks of its own; all else of it, such as statistics of batches, stays fixed."""
 
     def __init__(self, name: str, n_blocks: int) -> None:
         super().__init__()
@@ -83,16 +75,7 @@ class Columns(NamedTuple):
 class TrainableColumns:
     """Those columns of one image's graph that depend on the blocks that learn; what is fixed of them is kept.
 
-    Parameters
-    ----------
-    network : TunedBackbone
-        Its fixed blocks see the image once.
-    picture : uint8 array of shape (h, w, 3)
-        The image as features see it.
-    image : ImageGraph
-        Its regions.
-    settings : FeatureSettings
-        Those of its features.
+    The fixed blocks of the network see the picture (h, w, 3), as features see it, once.
     """
 
     def __init__(

@@ -42,12 +42,8 @@ def learn_words(points: NDArray[np.float32], n_words: int, random_state: int = 0
 def word_shares(points: NDArray[np.float32], words: NDArray[np.float32], softness: float = 0.0) -> NDArray[np.float32]:
     """How much each of `points` (N, D) counts for each of `words` (K, D): (N, K), rows sum to one.
 
-    Parameters
-    ----------
-    points, words : float32 arrays
-    softness : float
-        0: all of it for the nearest word, the first of equals. Else shares go as exp(−(d / width)²) with the distance
-        d, where the width is `softness` times the distance between neighbouring words.
+    Without `softness`, all of it is for the nearest word, the first of equals. Else shares go as exp(−(d / width)²)
+    with the distance d, where the width is `softness` times the distance between neighbouring words.
     """
     # |p - w|² = |p|² - 2 (p·w - |w|²/2), and |p|² is the same for all words: one matrix product does it. With words
     # down the rows, what follows runs along contiguous points.
@@ -79,23 +75,9 @@ def _spacing(words: bytes, n_words: int) -> float:
 def word_histograms(
     points: NDArray[np.float32], words: NDArray[np.float32], cells: csc_array, softness: float = 0.0
 ) -> NDArray[np.float32]:
-    """Share of each word in each region.
+    """Share of each of `words` (K, D) in each region (V, K), whose descriptors are `points` (N, D) of `cells` (V, N).
 
-    Parameters
-    ----------
-    points : float32 array of shape (N, D)
-        Descriptors of cells.
-    words : float32 array of shape (K, D)
-        Their cluster centres.
-    cells : sparse array of shape (V, N)
-        How regions are made up of cells; see `region_cells`.
-    softness : float, default=0.0
-        As in `WordSettings`; 0: a descriptor counts for its nearest word only.
-
-    Returns
-    -------
-    ndarray of shape (V, K)
-        Every row sums to one.
+    See `region_cells` for the cells and `word_shares` for `softness`.
     """
     total = np.zeros((cells.shape[0], len(words)), dtype=np.float32)
     with one_blas_thread:
