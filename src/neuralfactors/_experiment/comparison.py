@@ -21,32 +21,10 @@ logger = logging.getLogger(__name__)
 def compare(
     config: RunConfig, seeds: Sequence[int], out: str | os.PathLike[str], means: Means | None = None, command: str = ""
 ) -> Path:
-    """Train and evaluate the same variants with several seeds, a run folder each.
+    """Train and evaluate the same variants with several seeds, a run folder each in `out`; the folder.
 
-    A comparison of the same settings that is there already is resumed; more seeds may be asked of it.
-
-    Parameters
-    ----------
-    config : RunConfig
-        The run; its own seed is replaced by each of `seeds`.
-    seeds : sequence of int
-        At least one.
-    out : path
-        The folder, made if need be.
-    means : Means, default=None
-        How to compute; None: `Means()`.
-    command : str, default=""
-        The command line, for the record.
-
-    Returns
-    -------
-    Path
-        The folder.
-
-    Raises
-    ------
-    ValueError
-        If the images have neither a split `test` nor `val` to evaluate variants on, or the folder holds another run.
+    A comparison of the same settings that is there already is resumed; more seeds may be asked of it. Refused where the
+    images have neither a split `test` nor `val` to evaluate variants on, or the folder holds another run.
     """
     seeds = tuple(dict.fromkeys(seeds))
     if not seeds:

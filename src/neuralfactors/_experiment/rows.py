@@ -101,28 +101,10 @@ def evaluate_row(
     means: Means,
     **given: str | None,
 ) -> Metrics:
-    """Figures of a finished row on a split of a labelled folder.
+    """Figures of a finished row on a split of `data`, an `ImageFolder` of the same classes; those of the run are void.
 
-    Parameters
-    ----------
-    folder : RunFolder
-        The run.
-    row : RowFolder
-        The row in it.
-    data : path
-        An `ImageFolder` of the same classes; void classes are those of the run.
-    split : str
-        Which images.
-    means : Means
-        How to compute.
-    **given : str or None
-        `regions` and `features`: folders of the images' regions and features, for a model that learnt from users'
-        own; None: those of the run.
-
-    Returns
-    -------
-    Metrics
-        Over all labelled pixels.
+    `given` are folders of the images' `regions` and `features`, for a model that learnt from users' own; None: those of
+    the run.
     """
     config = folder.run().settings
     holdout = config.splits.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have

@@ -36,25 +36,9 @@ logger = logging.getLogger(__name__)
 
 
 def train(config: RunConfig, out: str | os.PathLike[str], means: Means | None = None, command: str = "") -> Path:
-    """Train and evaluate the variants of a run into its folder; killed at any moment, it can be resumed.
+    """Train and evaluate the variants of a run into the folder `out`, which is returned; if killed, it can be resumed.
 
     Of several processes under `torchrun`, all train, and the first one alone describes images, evaluates and writes.
-
-    Parameters
-    ----------
-    config : RunConfig
-        What to do.
-    out : path
-        The run folder, made if need be.
-    means : Means, default=None
-        How to compute; None: `Means()`.
-    command : str, default=""
-        The command line, for the record.
-
-    Returns
-    -------
-    Path
-        The folder.
     """
     folder, ranks = RunFolder(Path(out)), Ranks.current()
     if ranks.leads:

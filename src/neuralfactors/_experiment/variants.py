@@ -60,17 +60,8 @@ class Variant:
     ) -> StructuredEstimator | Pipeline:
         """The estimator of this variant, or the pipeline, not yet fitted.
 
-        Parameters
-        ----------
-        n_labels : int
-        n_images : int
-            How many it will learn from.
-        changes : mapping, default=None
-            Replace parameters of the estimator; those that begin with ``first__`` are for the regression.
-        cnn : bool, default=False
-            Whether it will see CNN features.
-        labelled : float, default=1.0
-            Share of the regions that have a labelled pixel.
+        It will learn from `n_images`, with CNN features or not, of whose regions the share `labelled` has a labelled
+        pixel. `changes` replace its parameters; those that begin with ``first__`` are for the regression.
         """
         changes = dict(changes or {})
         prefix = f"{FIRST}__"

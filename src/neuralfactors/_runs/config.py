@@ -18,26 +18,15 @@ Parameters = Mapping[str, Mapping[str, Any]]  # changes of the estimators' param
 
 @dataclass(frozen=True)
 class Splits:
-    """Which images a run learns from, follows its training by and evaluates the result on.
+    """Which images a run learns from, follows its training by and evaluates the result on."""
 
-    Parameters
-    ----------
-    train : str, default="train"
-        What to learn from; several are joined by +.
-    val, test : str or None, default="val"
-        What to monitor training on, and to evaluate the result on; None: not done.
-    holdout : int, default=0
-        Number of images of `train`, drawn by the seed of the run, that are not learned from: they are the split
-        "holdout", which takes the place of `val`.
-    seed : int or None, default=None
-        Seed of the random split of images that have no splits; None: that of the run.
-    """
-
-    train: str = "train"
-    val: str | None = "val"
-    test: str | None = "val"
+    train: str = "train"  # what to learn from; several are joined by +
+    val: str | None = "val"  # what to monitor training on; None: nothing
+    test: str | None = "val"  # what to evaluate the result on; None: nothing
+    # Number of images of `train`, drawn by the seed of the run, that are not learned from: they are the split
+    # "holdout", which takes the place of `val`.
     holdout: int = 0
-    seed: int | None = None
+    seed: int | None = None  # of the random split of images that have no splits; None: that of the run
 
     def __post_init__(self) -> None:
         if self.holdout < 0:
@@ -56,23 +45,13 @@ class Splits:
 
 @dataclass(frozen=True)
 class ImageOptions:
-    """How `ImageFolder`, whose options these are, reads the images of a run.
+    """How `ImageFolder`, whose options these are, reads the images of a run."""
 
-    Parameters
-    ----------
-    void, drop : sequence of str, default=()
-        Classes that are void, and classes that are left out.
-    regions, features : str, default=None
-        Folders of regions and of features that users have made.
-    pages : "channels" or "pictures", default=None
-        What the pages of a TIFF are.
-    """
-
-    void: tuple[str, ...] = ()
-    drop: tuple[str, ...] = ()
-    regions: str | None = None
-    features: str | None = None
-    pages: PageUse | None = None
+    void: tuple[str, ...] = ()  # classes that are void
+    drop: tuple[str, ...] = ()  # classes that are left out
+    regions: str | None = None  # folder of regions that users have made
+    features: str | None = None  # folder of features that users have made
+    pages: PageUse | None = None  # "channels" or "pictures": what the pages of a TIFF are
 
     def __post_init__(self) -> None:
         for name in ("void", "drop"):
@@ -88,53 +67,26 @@ class ImageOptions:
 
 @dataclass(frozen=True)
 class RunConfig:
-    """A run: variants trained on one set of images with the same features.
+    """A run: variants trained on one set of images with the same features."""
 
-    Parameters
-    ----------
-    data : str
-        Folder that `ImageFolder` reads.
-    variants : sequence of str, default=("int+nrl",)
-        Names of rows of the paper's tables.
-    kind : str, default="train"
-        "train", "compare", "demo" or "tune": what reports call it.
-    features : mapping, default={}
-        Options of `FeatureSettings`, as its `of` takes them.
-    parameters : mapping, default={}
-        Changes of the estimators' parameters by variant; those under ``"*"`` are for all variants that have the
-        parameter. "balance" among them is that of the `Segmenter`.
-    balance : float or None, default=0.0
-        That of variants for which neither `parameters` nor the variant says anything; None: as in `Segmenter`.
-    splits : Splits, default=Splits()
-        What to learn from and to be judged by.
-    limits : mapping, default={}
-        Number of training images by variant, ``"*"`` for all others: so many are drawn by `seed`; 0 is no limit.
-    mirror : bool, default=False
-        Whether variants learn from the mirror images of the training images too.
-    images : ImageOptions, default=ImageOptions()
-        How they are read.
-    seed : int, default=0
-    preset : str, default=None
-    n_examples : int, default=12
-        How many images of the evaluated split are kept in the run folder, with all predictions.
-    procedure : str, default="usual"
-        What features and parameters began with: "usual", or "literal", as the paper says.
-    """
-
-    data: str
-    variants: tuple[str, ...] = (USUAL,)
-    kind: Kind = "train"
-    features: Mapping[str, Any] = field(default_factory=dict)
+    data: str  # folder that `ImageFolder` reads
+    variants: tuple[str, ...] = (USUAL,)  # names of rows of the paper's tables
+    kind: Kind = "train"  # "train", "compare", "demo" or "tune": what reports call it
+    features: Mapping[str, Any] = field(default_factory=dict)  # options of `FeatureSettings`, as its `of` takes them
+    # Changes of the estimators' parameters by variant; those under "*" are for all variants that have the
+    # parameter. "balance" among them is that of the `Segmenter`.
     parameters: Parameters = field(default_factory=dict)
+    # That of variants for which neither `parameters` nor the variant says anything; None: as in `Segmenter`.
     balance: float | None = 0.0
-    splits: Splits = Splits()
+    splits: Splits = Splits()  # what to learn from and to be judged by
+    # Number of training images by variant, "*" for all others: so many are drawn by `seed`; 0 is no limit.
     limits: Mapping[str, int] = field(default_factory=dict)
-    mirror: bool = False
-    images: ImageOptions = ImageOptions()
+    mirror: bool = False  # whether variants learn from the mirror images of the training images too
+    images: ImageOptions = ImageOptions()  # how they are read
     seed: int = 0
     preset: str | None = None
-    n_examples: int = 12
-    procedure: str = "usual"
+    n_examples: int = 12  # how many images of the evaluated split are kept in the run folder, with all predictions
+    procedure: str = "usual"  # what features and parameters began with: "usual", or "literal", as the paper says
 
     def __post_init__(self) -> None:
         changed: dict[str, Any] = {

@@ -90,26 +90,9 @@ def encode(value: Any) -> Any:
 
 
 def decode(kind: Any, value: Any, name: str) -> Any:
-    """The JSON value as a typed record, or a part of one.
+    """A JSON value as a typed record, or a part of one; refused, under its `name`, with the field that does not fit.
 
-    Parameters
-    ----------
-    kind : type
-        A dataclass, a plain type, or tuples, mappings and unions of them.
-    value : object
-        What `json` made of the file.
-    name : str
-        What errors call it.
-
-    Returns
-    -------
-    object
-        Of the type `kind`.
-
-    Raises
-    ------
-    ValueError
-        If the value does not fit the type; the sentence names the field.
+    The `kind` is a dataclass, a plain type, or tuples, mappings and unions of them.
     """
     origin, arguments = get_origin(kind), get_args(kind)
     if kind is Any:

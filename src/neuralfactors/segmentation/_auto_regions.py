@@ -50,19 +50,7 @@ class RegionChoice:
 def choose_regions(settings: FeatureSettings, samples: Sequence[LabelledImage], n_labels: int) -> RegionChoice:
     """The settings with the number of regions and the compactness that suit the labels of training images.
 
-    Parameters
-    ----------
-    settings : FeatureSettings
-        What else to compute.
-    samples : sequence of LabelledImage
-        All training images, of which ten are looked at.
-    n_labels : int
-        Number of labels.
-
-    Returns
-    -------
-    RegionChoice
-        With at least the usual number of regions, 300 or with a network 1000, unless pictures are tiny.
+    There are at least as many as usual, 300 or with a network 1000, unless pictures are tiny.
     """
     trial = RegionTrial(settings, samples, n_labels)
     start = replace(settings, n_regions=min(settings.usual_regions, trial.most))

@@ -28,20 +28,10 @@ def one_class_only(segmenter: GraphLabeller, graphs: LabelledGraphs) -> str:
 
 
 def largest_class_alone(scores: Scores, names: list[str]) -> str:
-    """The sentence by the confusion matrix of a model.
+    """The sentence by the confusion matrix of a model, for classes of these names.
 
-    Parameters
-    ----------
-    scores : Scores
-        Of its predictions.
-    names : list of str
-        Those of the classes.
-
-    Returns
-    -------
-    str
-        Empty unless the labels that it predicts other than that of the largest class are less than a quarter of what
-        they should be.
+    It is empty unless the labels that the model predicts other than that of the largest class are less than a quarter
+    of what they should be.
     """
     total = max(float(scores.confusion.sum()), 1e-12)
     true, predicted = scores.confusion.sum(axis=1) / total, scores.confusion.sum(axis=0) / total

@@ -39,16 +39,7 @@ class TunedEpoch(TypedDict):
 class FineTuning:
     """Trains the last blocks of a network and the factors of a fitted model together.
 
-    Parameters
-    ----------
-    describer : Describer
-        What has described the images; it stays as it is.
-    model : StructuralSVM
-        Fitted on them; its factors learn on.
-    train : LabelledGraphs
-        The images.
-    learnt : TrainingData
-        What the model has learnt from, of the same images.
+    The describer of the images stays as it is, and the factors of the model learn on from what it has `learnt` from.
     """
 
     def __init__(self, describer: Describer, model: StructuralSVM, train: LabelledGraphs, learnt: TrainingData) -> None:

@@ -53,17 +53,7 @@ def conditional_scores(potentials: Potentials, labels: NDArray[np.int64]) -> NDA
 def each_on_all_cores(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
     """Results of a function, in order, by as many threads as torch has; solvers run without the interpreter's lock.
 
-    Parameters
-    ----------
-    function : callable
-        From an item to a result. It is called from several threads.
-    items : sequence
-        All of them.
-
-    Returns
-    -------
-    iterator
-        The results, as soon as they and all before them are there.
+    Each is there as soon as it and all before it are. The function is called from several threads.
     """
     n_jobs = torch.get_num_threads() if len(items) > 1 else 1
     return map_items(function, items, total=len(items), n_jobs=n_jobs, threads=True)

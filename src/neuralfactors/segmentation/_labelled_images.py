@@ -35,22 +35,10 @@ class LabelledImage(Protocol):
         """What it is called in errors and files."""
 
     def read_image(self) -> AnyPicture:
-        """The picture.
-
-        Returns
-        -------
-        ndarray of shape (H, W, 3)
-            RGB, uint8; or (H, W, C) of other depths, alike in all pictures.
-        """
+        """The picture (H, W, 3), RGB and uint8; or (H, W, C) of other depths, alike in all pictures."""
 
     def read_labels(self) -> NDArray[np.int64]:
-        """Label of each pixel.
-
-        Returns
-        -------
-        ndarray of shape (H, W)
-            −1 is void.
-        """
+        """Label (H, W) of each pixel; −1 is void."""
 
 
 @dataclass(frozen=True, eq=False)

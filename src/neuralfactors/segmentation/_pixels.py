@@ -45,18 +45,9 @@ class PixelNetwork:
 
     @classmethod
     def learn(cls, samples: Sequence[LabelledImage], view: View, n_labels: int, seed: int) -> Self | None:
-        """The network that training images teach; None where they have no label.
+        """The network that training images teach, by their `view` (h, w, 3) as features see it; None without labels.
 
-        Parameters
-        ----------
-        samples : sequence of LabelledImage
-            All of them; fifty are looked at.
-        view : callable
-            The picture (h, w, 3) of a sample as features see it.
-        n_labels : int
-            Number of labels, L.
-        seed : int
-            Of which pixels are drawn, and of training.
+        Fifty of them are looked at. The `seed` is that of which pixels are drawn, and of training.
         """
         rng, drawn = np.random.default_rng(seed), []
         for sample in samples[:: -(-len(samples) // LOOKED_AT)]:
@@ -96,16 +87,8 @@ class PixelNetwork:
     ) -> NDArray[np.int64]:
         """Label (h, w) of every pixel. Labels that the network has hardly seen are those of whole regions.
 
-        Parameters
-        ----------
-        image : uint8 array of shape (h, w, 3)
-            The picture as features see it.
-        regions : int32 array of shape (h, w)
-            Region of each pixel.
-        labels : array of shape (V,)
-            Those that joint prediction gives to the regions.
-        scores : array of shape (V, L)
-            Log-probabilities of the labels of each region where all others have theirs, but for a constant.
+        The `image` is as features see it. Its `regions` (h, w) have the `labels` (V,) of joint prediction, and as
+        `scores` (V, L) their log-probabilities where all others have theirs, but for a constant.
         """
         painted = labels[regions]
         seen = np.isfinite(self.outer_bias)

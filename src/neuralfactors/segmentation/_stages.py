@@ -24,26 +24,11 @@ def new_stages(
     cnn: bool,
     labelled: float = 1.0,
 ) -> list[StructuredEstimator]:
-    """Unfitted estimators, in the order in which they are trained.
+    """Unfitted estimators, in the order in which they are trained: one, or two, the first of which transforms.
 
-    Parameters
-    ----------
-    estimator : estimator, Pipeline or None
-        As in `Segmenter`; it is copied. None: a `StructuralSVM` with the defaults for so many images.
-    n_images : int
-        Number of training images.
-    common : mapping of str to object
-        Parameters that every stage takes over if it has them: none that is None here, and no `class_weight` where the
-        stage has its own.
-    cnn : bool
-        Whether CNN features describe the regions.
-    labelled : float, default=1.0
-        Share of the regions that have a labelled pixel.
-
-    Returns
-    -------
-    list of StructuredEstimator
-        One, or two: the first transforms what the second learns from.
+    The `estimator` is as in `Segmenter`; it is copied, and None is a `StructuralSVM` with the defaults for `n_images`,
+    for CNN features or others, and for the share `labelled` of the regions that have a labelled pixel. Every stage
+    takes over the `common` parameters that it has: none that is None here, and no `class_weight` where it has its own.
     """
     if estimator is None:
         chosen = default_parameters(n_images, WITH_CNN if cnn else {}, cnn=cnn, labelled=labelled)
@@ -65,19 +50,7 @@ def fit_stages(
 ) -> list[StructuredEstimator]:
     """The stages after each has learnt from what the one before makes of the graphs.
 
-    Parameters
-    ----------
-    stages : list of StructuredEstimator
-        See `new_stages`.
-    train : TrainingData
-        What they learn from.
-    validation : pair (X, Y) or None
-        Graphs and labels by which a stage with a trainer is judged after every epoch.
-
-    Returns
-    -------
-    list of StructuredEstimator
-        The same, fitted.
+    Stages with a trainer are judged by the graphs and labels of `validation` after every epoch.
     """
     X, held = train.X, validation
     for number, stage in enumerate(stages):

@@ -44,20 +44,11 @@ class Reweighted(Sequence[Graph]):
 
 @dataclass(frozen=True)
 class Targets:
-    """How the labels of pixels become labels of regions and costs of mistakes; as in `Segmenter`.
+    """How the labels of pixels become labels of regions and costs of mistakes; as in `Segmenter`."""
 
-    Parameters
-    ----------
-    balance : float, default=0.0
-        How much rare classes count.
-    cost : "area", "pixel" or "region", default="area"
-        What a wrong region costs.
-    region_label : "majority" or "labelled", default="majority"
-        Whether void pixels have a vote; they have none where labels are scribbles.
-    """
-
-    balance: float = 0.0
-    cost: str = "area"
+    balance: float = 0.0  # how much rare classes count
+    cost: str = "area"  # what a wrong region costs: "area", "pixel" or "region"
+    # "majority" or "labelled": whether void pixels have a vote; they have none where labels are scribbles
     region_label: str = "majority"
 
     def __post_init__(self) -> None:

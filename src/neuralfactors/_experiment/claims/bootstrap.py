@@ -43,12 +43,8 @@ def resampled(counts: Counts, measure: str, draws: NDArray[np.float64]) -> NDArr
 def interval(difference: Callable[[NDArray[np.float64]], NDArray[np.float64]], n_seeds: int, n_images: int) -> Interval:
     """The value of `difference` on all images, and its 95 % interval over draws of images and of seeds.
 
-    Parameters
-    ----------
-    difference : callable
-        From numbers (B, N) of every image in each draw to values (S, B) with every seed.
-    n_seeds, n_images : int
-        S and N. Seeds are drawn with replacement like images: two models share a draw, so that it is paired by both.
+    `difference` goes from numbers (B, N) of every image in each draw to values (S, B) with every seed. Seeds are drawn
+    with replacement like images: two models share a draw, so that it is paired by both.
     """
     rng = np.random.default_rng(0)
     draws = rng.multinomial(n_images, np.full(n_images, 1 / n_images), DRAWS).astype(np.float64)

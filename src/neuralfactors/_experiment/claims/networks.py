@@ -9,16 +9,9 @@ from neuralfactors.estimators import UnaryClassifier
 
 
 class OnRegression(nn.Module):
-    """Unary scores of node features: a linear factor of the class probabilities of a regression.
+    """Unary scores of node features: a linear factor of the class probabilities of a regression, of `weight` (L, D).
 
-    With the regression `frozen` it is the paper's bifurcated training; else the same function, trained as a whole.
-
-    Parameters
-    ----------
-    weight : Tensor of shape (L, D)
-        Of the regression.
-    bias : Tensor of shape (L,)
-        Of the regression.
+    With the regression frozen it is the paper's bifurcated training; else the same function, trained as a whole.
     """
 
     def __init__(self, weight: Tensor, bias: Tensor) -> None:

@@ -16,28 +16,15 @@ FULL: tuple[Regression, ...] = ("full",)
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one side is made.
+    """How one side is made."""
 
-    Parameters
-    ----------
-    name : str
-        What pages call it.
-    interaction : tuple of int
-        Hidden units of the interaction factor; `()` is linear.
-    unary : tuple of int or None, default=None
-        Hidden units of the unary factor, which is trained with the interactions. None: a linear factor of the outputs
-        of a regression that was trained before.
-    start : str or None, default=None
-        The recipe whose solution this one trains further, for as many epochs again.
-    frozen : bool, default=False
-        Whether that regression stays as it is.
-    """
-
-    name: str
-    interaction: Units
+    name: str  # what pages call it
+    interaction: Units  # hidden units of the interaction factor; () is linear
+    # Hidden units of the unary factor, which is trained with the interactions. None: a linear factor of the
+    # outputs of a regression that was trained before.
     unary: Units | None = None
-    start: str | None = None
-    frozen: bool = False
+    start: str | None = None  # the recipe whose solution this one trains further, for as many epochs again
+    frozen: bool = False  # whether that regression stays as it is
 
 
 LINEAR: Units = ()
@@ -58,21 +45,12 @@ RECIPES = {
 
 @dataclass(frozen=True)
 class Claim:
-    """That one side is better than the other.
-
-    Parameters
-    ----------
-    text : str
-        What it says.
-    better, worse : str
-        Two recipes.
-    regressions : tuple of "full" or "weak", default=("full", "weak")
-        Under which of them it is tested: where no side has a regression, a weak one would change nothing.
-    """
+    """That one side is better than the other."""
 
     text: str
-    better: str
-    worse: str
+    better: str  # a recipe
+    worse: str  # another one
+    # Under which of them it is tested: where no side has a regression, a weak one would change nothing.
     regressions: tuple[Regression, ...] = REGRESSIONS
 
 

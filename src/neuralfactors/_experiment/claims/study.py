@@ -50,30 +50,15 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Study:
-    """What to try: claims, kinds of regression, seeds, and trials for every side.
+    """What to try: claims, kinds of regression, seeds, and trials for every side."""
 
-    Parameters
-    ----------
-    config : RunConfig
-        The images to learn from and to be judged by, and the settings that all sides share, those of int+nrl.
-    tuning : RunConfig
-        The images that trials learn from and are judged by.
-    claims : tuple of str
-        Keys of `CLAIMS`.
-    regressions : tuple of "full" or "weak"
-        How well the regression is trained that sides have in common.
-    seeds : tuple of int
-        Of words, training and order.
-    n_trials : int
-        Pairs of rates that every side may choose from; the first is what it begins with.
-    """
-
+    # the images to learn from and to be judged by, and the settings that all sides share, those of int+nrl
     config: RunConfig
-    tuning: RunConfig
-    claims: tuple[str, ...]
-    regressions: tuple[Regression, ...]
-    seeds: tuple[int, ...]
-    n_trials: int
+    tuning: RunConfig  # the images that trials learn from and are judged by
+    claims: tuple[str, ...]  # keys of `CLAIMS`
+    regressions: tuple[Regression, ...]  # how well the regression is trained that sides have in common
+    seeds: tuple[int, ...]  # of words, training and order
+    n_trials: int  # pairs of rates that every side may choose from; the first is what it begins with
 
     def __post_init__(self) -> None:
         check_claims(list(self.claims))
@@ -83,24 +68,7 @@ class Study:
 
 
 def settle_claims(study: Study, out: str | os.PathLike[str], means: Means | None = None, command: str = "") -> Path:
-    """Do what `study` says; what is in the folder already is not done again.
-
-    Parameters
-    ----------
-    study : Study
-        What to try.
-    out : path
-        The folder, made if need be.
-    means : Means, default=None
-        How to compute; None: `Means()`.
-    command : str, default=""
-        The command line, for the record.
-
-    Returns
-    -------
-    Path
-        The file of the report.
-    """
+    """Do what `study` says; what is in the folder `out` already is not done again. The file of the report."""
     folder, means = Path(out), means or Means()
     if used_splits(study.config, open_data(study.config))["test"] is None:
         raise ValueError(

@@ -31,29 +31,11 @@ from neuralfactors.vision._parallel import map_items
 def tune(
     config: RunConfig, search: Search, out: str | os.PathLike[str], means: Means | None = None, command: str = ""
 ) -> Path:
-    """Choose settings of a variant on validation images, trial by trial.
+    """Choose settings of the first variant of `config` on validation images; the file of the best ones, in `out`.
 
     The score of a trial is the mean of pixel and class-mean accuracy on the validation images, or over all folds of the
     training images. A third of the trials are drawn close to the best of the others. Words and scaling come from all
     training images. A search of the same settings that is there already is resumed.
-
-    Parameters
-    ----------
-    config : RunConfig
-        The run whose first variant is tuned.
-    search : Search
-        How many trials, of which parameters, with how many folds.
-    out : path
-        The folder, made if need be.
-    means : Means, default=None
-        How to compute; None: `Means()`.
-    command : str, default=""
-        The command line, for the record.
-
-    Returns
-    -------
-    Path
-        The file of the best settings, which `train` and `compare` accept.
     """
     if Ranks.current().size > 1:
         raise ValueError("tune does not run under torchrun: divide its trials among machines with --dask")

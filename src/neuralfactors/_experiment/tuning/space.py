@@ -53,15 +53,8 @@ def dimensions(
 ) -> list[Dimension]:
     """What to search for `model`: C and learning rate of both kinds of factors, t₀, momentum, balance of classes.
 
-    Parameters
-    ----------
-    model : estimator or Pipeline
-        Its last stage is searched, around the values that it has.
-    balance : float
-        The present balance of classes.
-    wanted : sequence of str
-        Names to search among those above and dropout; None: all but dropout. t₀ matters to the inverse schedule only,
-        momentum to optimisers that have it.
+    The last stage of a pipeline is searched, around the values that it has. `wanted` are names among those above and
+    dropout; None: all but dropout. t₀ matters to the inverse schedule only, momentum to optimisers that have it.
     """
     stage = model[-1] if isinstance(model, Pipeline) else model
     known = stage.plain_params()
