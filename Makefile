@@ -78,7 +78,7 @@ wheel: $(READY)
 
 # The kernels, without the bindings, as Windows would have them: compiled by Debian's g++-mingw-w64, not run.
 MINGW ?= x86_64-w64-mingw32-g++-posix
-MINGW_FLAGS = -std=c++17 -fsyntax-only -Wall -Wextra -Werror -Wno-unused-function -DNF_HAVE_AVX2 -Icpp
+MINGW_FLAGS = -std=c++17 -fsyntax-only -fopenmp-simd -Wall -Wextra -Werror -Wno-unused-function -DNF_HAVE_AVX2 -Icpp
 windows:
 	$(MINGW) $(MINGW_FLAGS) -DNF_ISA=baseline cpp/messages/message_kernels.cpp cpp/sums/sum_kernels.cpp
 	$(MINGW) $(MINGW_FLAGS) -DNF_ISA=avx2 -mavx2 cpp/messages/message_kernels.cpp cpp/sums/sum_kernels.cpp
