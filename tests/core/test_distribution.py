@@ -131,3 +131,20 @@ def test_only_labels_have_a_score(y, message):
     mask = torch.tensor([[True] * 4, [True, True, False, False]])
     with pytest.raises(ValueError, match=message):
         Potentials.chain(torch.zeros(2, 4, 3), torch.eye(3), mask).score(y)
+
+
+def test_torch_func_differentiates_log_z():
+    potentials, _ = random_potentials(2)
+
+    def value(unary):
+        return replace(potentials, unary=unary).log_partition().sum()
+
+    torch.testing.assert_close(torch.func.grad(value)(potentials.unary), potentials.marginals().nodes)
+
+
+def test_a_second_derivative_of_log_z_is_refused():
+    unary = torch.randn(1, 3, 2, requires_grad=True)
+    value = Potentials.chain(unary, torch.eye(2)).log_partition().sum()
+    (gradient,) = torch.autograd.grad(value, unary, create_graph=True)
+    with pytest.raises(RuntimeError, match="can be differentiated once only"):
+        (gradient**2).sum().backward()

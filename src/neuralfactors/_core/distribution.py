@@ -220,11 +220,8 @@ class Distribution:
 
 def log_partition(scores: ScoreTensors, **options: Unpack[SumOptions]) -> tuple[Tensor, BatchMarginals]:
     """Log-partition functions log Σ_y exp g(x, y) (G,), whose gradient are the marginals, and what is known of them."""
-    given = scores.unary, scores.interaction
-    differentiable = torch.is_grad_enabled() and any(t.requires_grad for t in given)
-    found = sum_graphs(scores.problem(), summed=scores.shared, with_marginals=differentiable, **options)
-    value: Tensor = _LogPartition.apply(*scores, found, options)  # type: ignore[no-untyped-call]
-    return value, found
+    differentiable = torch.is_grad_enabled() and (scores.unary.requires_grad or scores.interaction.requires_grad)
+    return _LogPartition.apply(*scores, differentiable, options)  # type: ignore[no-any-return, no-untyped-call]
 
 
 def marginals(scores: ScoreTensors, **options: Unpack[SumOptions]) -> TensorMarginals:
@@ -257,25 +254,48 @@ def argmax(scores: ScoreTensors, **options: Any) -> Tensor:
 
 
 class _LogPartition(torch.autograd.Function):
-    """Makes a value that has been computed a function of the scores."""
+    """Log-partition functions of the scores, and what is known of them."""
 
     @staticmethod
-    def forward(ctx: Any, *arguments: Any) -> Tensor:
-        *tensors, found, ctx.options = arguments
+    def forward(*arguments: Any) -> tuple[Tensor, BatchMarginals]:
+        *tensors, differentiable, options = arguments
         scores = ScoreTensors(*tensors)
-        ctx.save_for_backward(*scores)
-        ctx.found = found
-        return torch.from_numpy(found.log_partition).to(scores.unary.device, _sum_type(scores))
+        found = sum_graphs(scores.problem(), summed=scores.shared, with_marginals=differentiable, **options)
+        return torch.from_numpy(found.log_partition).to(scores.unary.device, _sum_type(scores)), found
 
     @staticmethod
-    @torch.autograd.function.once_differentiable
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, ...]:
-        scores = ScoreTensors(*ctx.saved_tensors)
-        weight = gradients[0].detach().cpu().double().numpy()
-        nodes, tables = _weighted(scores, ctx.found, weight, ctx.options)
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, BatchMarginals]) -> None:
+        *tensors, _, ctx.options = inputs
+        ctx.save_for_backward(*tensors)
+        ctx.found = output[1]
+
+    @staticmethod
+    def backward(ctx: Any, weight: Tensor, _: None) -> tuple[Tensor | None, ...]:
+        known = *ctx.saved_tensors, ctx.found, ctx.options
+        gradients = _WeightedMarginals.apply(weight, *known)  # type: ignore[no-untyped-call]
+        return (*gradients, *[None] * (len(ctx.needs_input_grad) - 2))
+
+
+class _WeightedMarginals(torch.autograd.Function):
+    """The gradient of log-partition functions. Its own is not known: torch would take it to be 0 in silence."""
+
+    @staticmethod
+    def forward(weight: Tensor, *arguments: Any) -> tuple[Tensor, Tensor]:
+        *tensors, found, options = arguments
+        scores = ScoreTensors(*tensors)
+        nodes, tables = _weighted(scores, found, weight.cpu().double().numpy(), options)
         unary = torch.from_numpy(nodes).to(scores.unary.device, scores.unary.dtype)
-        interaction = torch.from_numpy(tables).to(scores.interaction.device, scores.interaction.dtype)
-        return (unary, interaction, *[None] * (len(ctx.needs_input_grad) - 2))
+        return unary, torch.from_numpy(tables).to(scores.interaction.device, scores.interaction.dtype)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, Tensor]) -> None:
+        pass  # nothing is kept, as it cannot be differentiated
+
+    @staticmethod
+    def backward(_: Any, *_gradients: Tensor) -> None:
+        raise RuntimeError(
+            "log_partition, and so CRFLoss, can be differentiated once only: take no gradient of its gradient"
+        )
 
 
 def _weighted(
