@@ -77,46 +77,38 @@ __all__ = [
     "solve_batch",
 ]
 
-_HOMES = {
-    "BatchModel": "_core.factor_model",
-    "CRFLoss": "learning",
-    "CuttingPlaneSVM": "estimators",
-    "Decoder": "learning",
-    "Factor": "_core.factors",
-    "FactorModel": "_core.factor_model",
-    "FrankWolfeSVM": "estimators",
-    "Graph": "_core.graph",
-    "GraphBatch": "_core.graph_batch",
-    "GraphScaler": "estimators",
-    "LatentSVM": "estimators",
-    "MultiLabelClassifier": "estimators",
-    "Network": "_core.factors",
-    "PerturbedLoss": "learning",
-    "Potentials": "_core.potentials",
-    "Segmenter": "segmentation",
-    "StructuralSVM": "estimators",
-    "StructuredHingeLoss": "learning",
-    "StructuredPerceptron": "estimators",
-    "StructuredPerceptronLoss": "learning",
-    "Subgradient": "learning",
-    "TypedModel": "_core.typed_model",
-    "UnaryClassifier": "estimators",
-    "chain_edges": "inference._lattice",
-    "chain_graph": "_core.lattice",
-    "decode": "learning",
-    "export_factors": "_core.export",
-    "grid_directions": "inference._lattice",
-    "grid_edges": "inference._lattice",
-    "grid_graph": "_core.lattice",
-    "marginals": "inference",
-    "marginals_batch": "inference",
-    "point_graphs": "_core.lattice",
-    "solve": "inference",
-    "solve_batch": "inference",
-}
-
-__getattr__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "_core.export": ("export_factors",),
+        "_core.factor_model": ("BatchModel", "FactorModel"),
+        "_core.factors": ("Factor", "Network"),
+        "_core.graph": ("Graph",),
+        "_core.graph_batch": ("GraphBatch",),
+        "_core.lattice": ("chain_graph", "grid_graph", "point_graphs"),
+        "_core.potentials": ("Potentials",),
+        "_core.typed_model": ("TypedModel",),
+        "estimators": (
+            "CuttingPlaneSVM",
+            "FrankWolfeSVM",
+            "GraphScaler",
+            "LatentSVM",
+            "MultiLabelClassifier",
+            "StructuralSVM",
+            "StructuredPerceptron",
+            "UnaryClassifier",
+        ),
+        "inference": ("marginals", "marginals_batch", "solve", "solve_batch"),
+        "inference._lattice": ("chain_edges", "grid_directions", "grid_edges"),
+        "learning": (
+            "CRFLoss",
+            "Decoder",
+            "PerturbedLoss",
+            "StructuredHingeLoss",
+            "StructuredPerceptronLoss",
+            "Subgradient",
+            "decode",
+        ),
+        "segmentation": ("Segmenter",),
+    },
+)

@@ -10,8 +10,9 @@ from neuralfactors._common.extras import lazy_names, needs
 
 
 def test_names_load_when_they_are_used():
-    find = lazy_names("json", {"JSONDecoder": "decoder", "gone": "no_such_module"})
+    find, names = lazy_names("json", {"decoder": ["JSONDecoder"], "no_such_module": ["gone"]})
     assert find("JSONDecoder").__name__ == "JSONDecoder"
+    assert {"JSONDecoder", "gone", "dumps"} < set(names())
     with pytest.raises(AttributeError, match="module 'json' has no attribute 'slove'"):
         find("slove")
 

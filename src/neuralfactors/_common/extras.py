@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 
@@ -23,12 +24,15 @@ def needs(module: str, extra: str) -> Iterator[None]:
         raise ModuleNotFoundError(advice(module, error, extra), name=error.name) from None
 
 
-def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
-    """The `__getattr__` of a package whose names live in its modules; `homes` has the module of each name."""
+def lazy_names(
+    package: str, names: Mapping[str, Sequence[str]]
+) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """The `__getattr__` and the `__dir__` of a package with the `names` of its modules, by module."""
+    homes = {name: module for module, found in names.items() for name in found}
 
     def find(name: str) -> object:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
 
-    return find
+    return find, lambda: sorted({*vars(sys.modules[package]), *homes})

