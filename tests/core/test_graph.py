@@ -92,6 +92,18 @@ def test_from_networkx():
         Graph.from_networkx(source, node_features="z")
 
 
+@pytest.mark.parametrize("label", [1.7, float("nan"), "cat", -2])
+def test_labels_from_elsewhere_must_be_integers(label):
+    source = networkx.path_graph(2)
+    for node in source:
+        source.nodes[node].update(x=1.0, kind=label if node else 0)
+    data = SimpleNamespace(x=torch.eye(2), edge_index=torch.tensor([[0], [1]]), y=np.array([0, label]))
+    with pytest.raises(ValueError, match=r"kind (must contain integers|contains -2 at node 1)"):
+        Graph.from_networkx(source, label="kind")
+    with pytest.raises(ValueError, match=r"y (must contain integers|contains -2 at node 1)"):
+        Graph.from_pyg(data)
+
+
 def test_from_pyg_keeps_one_direction_of_an_undirected_edge():
     data = SimpleNamespace(
         x=torch.eye(3), edge_index=torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]]),

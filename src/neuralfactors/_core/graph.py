@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors._common.labels import VOID
-from neuralfactors._core.graph_checks import as_numpy, check_edges, check_features, check_node_weight
+from neuralfactors._core.graph_checks import as_numpy, check_edges, check_features, check_labels, check_node_weight
 from neuralfactors._core.node_types import check_node_types, stack_types
 from neuralfactors._core.sparse import check_sparse, is_sparse, stored_arrays
 
@@ -263,7 +263,7 @@ class Graph(Counted):
             features = np.asarray([_attribute(data, edge_features, f"edge ({i!r}, {j!r})") for i, j, data in edges])
         y = None
         if label is not None:
-            y = np.array([data.get(label, VOID) for _, data in graph.nodes(data=True)], dtype=np.int64)
+            y = check_labels([data.get(label, VOID) for _, data in graph.nodes(data=True)], len(number), label)
         return cls(np.asarray(rows), np.asarray(ends).reshape(-1, 2), features), y
 
     @classmethod
@@ -296,7 +296,8 @@ class Graph(Counted):
             keep = edges[:, 0] <= edges[:, 1]
             edges, features = edges[keep], None if features is None else features[keep]
         y = getattr(data, "y", None)
-        return cls(as_numpy(data.x, "x"), edges, features), None if y is None else as_numpy(y, "y").astype(np.int64)
+        made = cls(as_numpy(data.x, "x"), edges, features)
+        return made, None if y is None else check_labels(as_numpy(y, "y").reshape(-1), made.n_nodes)
 
 
 def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:
