@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from neuralfactors import Graph
+from neuralfactors import Graph, StructuralSVM
+from neuralfactors._core.graph_checks import check_labels
 
 
 def test_dtypes_are_kept_where_they_are_floats():
@@ -61,6 +62,27 @@ def test_dtypes_are_kept_where_they_are_floats():
 def test_bad_graphs_are_refused(arguments, message):
     with pytest.raises(ValueError, match=message):
         Graph(**{"node_features": np.ones((3, 2)), **arguments})
+
+
+@pytest.mark.parametrize("name", ["node_features", "edges", "edge_features", "node_weight", "node_types"])
+def test_masked_entries_are_refused(name):
+    arguments = {"node_features": np.ones((2, 1)), "edges": [[0, 1]], "edge_features": [[1.0]], "node_weight": [1, 1]}
+    arguments["node_types"] = [0, 1]
+    assert Graph(**{**arguments, name: np.ma.array(arguments[name])}).n_nodes == 2
+    values = np.ma.array(arguments[name])
+    values[(0,) * values.ndim] = np.ma.masked
+    with pytest.raises(ValueError, match=f"{name} has masked entries: fill them"):
+        Graph(**{**arguments, name: values})
+
+
+def test_masked_labels_are_refused():
+    y = np.ma.masked_equal([0, 7], 7)
+    assert check_labels(np.ma.array([0, 7]), 2).tolist() == [0, 7]
+    with pytest.raises(ValueError, match=r"y has masked entries: fill them, with -1 where there is no label"):
+        check_labels(y, 2)
+    for labels in (y, np.ma.masked_equal(["a", "b"], "b")):
+        with pytest.raises(ValueError, match=r"Y\[1\] has masked entries"):
+            StructuralSVM((), ()).fit([Graph(np.eye(2))] * 2, [[0, 1], labels])
 
 
 @pytest.mark.parametrize("name", ["node_features", "edge_features", "node_weight"])

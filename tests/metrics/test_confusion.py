@@ -17,6 +17,13 @@ def labels(seed, n=60, n_labels=4, void=0.0):
     return np.where(rng.random(len(y)) < void, -1, y), y_pred
 
 
+@pytest.mark.parametrize("name", ["y", "y_pred"])
+def test_masked_labels_are_refused(name):
+    given = {"y": [0, 1, 1], "y_pred": [0, 1, 0]}
+    with pytest.raises(ValueError, match=f"{name} has masked entries: fill them, with -1 where there is no label"):
+        confusion_matrix(**{**given, name: np.ma.masked_equal(given[name], 0)}, n_labels=2)
+
+
 @given(seed=st.integers(0, 2**16))
 def test_figures_are_those_of_scikit_learn(seed):
     y, y_pred = labels(seed)

@@ -71,6 +71,10 @@ VOID = np.full_like(HALVES, -1)
     [
         (HALVES - 2, r"the labels of image 1 must be 0, 1, ..., or −1 for void, got -2"),
         (HALVES / 1.0, r"the labels of image 1 must be integers of shape \(H, W\), −1 for void, got float64"),
+        (
+            np.ma.masked_equal(HALVES, 1),
+            "the label map of image 1 has masked entries: fill them, with -1",
+        ),
         (HALVES[None], r"the labels of image 1 must be integers of shape .* got int64 of shape \(1, 48, 64\)"),
         (HALVES[:, :10], r"the label map of image 1 is 10 × 48, but the image is 64 × 48"),
         (HALVES.astype(np.uint8) * 255, r"there is a label 255 in image 1: make it −1 if it means void, else name"),

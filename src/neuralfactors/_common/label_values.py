@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from neuralfactors._common.labels import VOID
+from neuralfactors._common.labels import VOID, refuse_masked
 
 Classes = NDArray[Any]  # (L,) the label that each number stands for, sorted
 
@@ -32,6 +32,8 @@ def encode_labels(
     >>> [y.tolist() for y in numbers], classes.tolist()
     ([[0, 1], [0, -1]], ['noun', 'verb'])
     """
+    for n, y in enumerate(Y):
+        refuse_masked(y, f"{name}[{n}]")
     if classes is None and not any(_is_named(y) for y in Y):
         return Y, None
     values = [np.asarray(y, dtype=object) for y in Y]

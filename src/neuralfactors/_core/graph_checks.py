@@ -9,7 +9,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from neuralfactors._common.labels import VOID
+from neuralfactors._common.labels import VOID, refuse_masked
 
 
 def check_features(values: ArrayLike, name: str, ndim: int) -> NDArray[np.floating[Any]]:
@@ -86,6 +86,7 @@ def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int6
 
     Errors call them `name`. They are `y` itself where it is of that type already.
     """
+    refuse_masked(y, name)
     labels = np.asarray(y)
     if labels.shape != (n_nodes,):
         raise ValueError(f"{name} needs one label per node: expected shape ({n_nodes},), got {labels.shape}")
@@ -109,6 +110,7 @@ def as_numpy(values: Any, name: str) -> NDArray[Any]:
             )
         values = values.cpu()
         values = values.float() if values.dtype == torch.bfloat16 else values  # numpy has no bfloat16
+    refuse_masked(values, name, "numbers that may count")
     try:
         return np.asarray(values)
     except ValueError as error:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from neuralfactors._common.labels import VOID
+from neuralfactors._common.labels import VOID, refuse_masked
 
 
 def confusion_matrix(
@@ -131,6 +131,7 @@ class Scores:
 
 def as_integers(labels: ArrayLike, name: str) -> NDArray[np.int64]:
     """`labels` as int64, refused unless they are integers."""
+    refuse_masked(labels, name)
     array = np.asarray(labels)
     if array.dtype.kind not in "iu":
         raise ValueError(f"{name} must contain integers, got dtype {array.dtype}")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors._common.files import file_digest
-from neuralfactors._common.labels import VOID
+from neuralfactors._common.labels import VOID, refuse_masked
 from neuralfactors.datasets import ImageFolder, read_image
 from neuralfactors.datasets._classes import VOID_NAMES, ClassEntry, Classes
 from neuralfactors.datasets._folder import Sample
@@ -290,6 +290,7 @@ def read_picture(item: Picture) -> AnyPicture:
 
 def check_label_map(labels: object, name: str) -> NDArray[np.int64]:
     """`labels` (H, W) of the image called `name` as int64; refused unless they are integers, or bool, from −1 on."""
+    refuse_masked(labels, f"the label map of {name}")
     array = np.asarray(labels)
     if array.dtype.kind not in "biu" or array.ndim != 2:
         got = f"{array.dtype} of shape {array.shape}"
