@@ -20,7 +20,7 @@ def test_figures_are_those_of_painted_pixels(small_model, held_graphs):
     assert found.n_images == len(held_graphs.X)
     for part in ("unary", "interaction", "joint"):
         maps = [
-            image.paint(getattr(small_model.explain_graph(graph), part))
+            image.paint(getattr(small_model.explain_potentials(small_model.potentials(graph)), part))
             for image, graph in zip(held_graphs.images, held_graphs.X, strict=True)
         ]
         truths = [sample.read_labels() for sample in held_graphs.samples]

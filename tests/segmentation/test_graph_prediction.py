@@ -25,7 +25,7 @@ def test_conditional_scores_are_those_of_one_node_at_a_time():
 def test_parts_are_maxima_of_their_factors(small_model, held_graphs):
     for graph in held_graphs.X:
         unary, interaction, edges = as_arrays(small_model.potentials(graph))
-        found = small_model.explain_graph(graph)
+        found = small_model.explain_potentials(small_model.potentials(graph))
         np.testing.assert_array_equal(found.unary, solve(unary, np.zeros_like(interaction), edges).labels)
         np.testing.assert_array_equal(found.interaction, solve(np.zeros_like(unary), interaction, edges).labels)
         np.testing.assert_array_equal(found.joint, small_model.stages_[-1].predict([graph])[0])

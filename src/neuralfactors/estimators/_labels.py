@@ -13,6 +13,7 @@ from neuralfactors._common.label_values import Classes, decode_labels, encode_la
 from neuralfactors._common.labels import VOID
 from neuralfactors._core.graph import Graph
 from neuralfactors._core.graph_checks import check_labels
+from neuralfactors._core.node_types import NodeTypes
 from neuralfactors.estimators._parts import Composed
 from neuralfactors.learning._training_graphs import check_pairs, check_sample_weight, check_void_mark
 
@@ -97,6 +98,10 @@ class LabelledPredictor(Composed):
         """The same as `predict`, in numbers of labels."""
         raise NotImplementedError
 
+    def _types(self) -> NodeTypes | None:
+        """The types of nodes that were seen in training, with their numbers of labels."""
+        raise NotImplementedError
+
     def _encode(self, Y: Sequence[Any], name: str = "Y", unseen: int | None = None) -> Sequence[Any]:
         return encode_labels(Y, self.label_values_, fitted=True, name=name, unseen=unseen)[0]
 
@@ -109,7 +114,12 @@ class LabelledPredictor(Composed):
             return None
         X, known = check_pairs(X, known)
         numbers = self._encode([known[n] for n in range(len(known))], "known")
-        given = [check_labels(numbers[n], X[n].n_nodes, f"known[{n}]") for n in range(len(X))]
+        given, types = [], self._types()
+        for n in range(len(X)):
+            given.append(check_labels(numbers[n], X[n].n_nodes, f"known[{n}]"))
+            kinds = X[n].node_types
+            if types is not None and kinds is not None:
+                types.check_labels(given[n], kinds, f"known[{n}]")
         highest = max((int(y.max()) for y in given if y.size), default=VOID)
         if highest >= self.n_labels_:
             raise ValueError(f"known must hold labels below {self.n_labels_}, got {highest}")

@@ -271,14 +271,8 @@ class LatentSVM(Saved, LabelledPredictor):
         found = enumerate(self._states(X, known))
         return [known_states.labels(states, X[n].node_types) for n, states in found]
 
-    def _check_known(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None) -> list[Labels] | None:
-        given = super()._check_known(X, known)
-        types = NodeTypes(tuple(self._known_states.n_labels), ())
-        for n, y in enumerate(given or ()):
-            kinds = X[n].node_types
-            if self._known_states.typed and kinds is not None:
-                types.check_labels(y, kinds, f"known[{n}]")
-        return given
+    def _types(self) -> NodeTypes | None:
+        return NodeTypes(tuple(self._known_states.n_labels), ()) if self._known_states.typed else None
 
     def _restrict(self, given: Potentials, y: Tensor, batch: GraphBatch) -> Potentials:
         """The potentials in which every labelled node has a state of its label."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -215,10 +215,7 @@ class Predictor(LabelledPredictor):
         --------
         potentials : Scores of nodes and edges, before any inference.
         """
-        found: list[NDArray[np.floating[Any]]] = []
-        for batch in self._batches(X):
-            found += np.split(node_scores(self._potentials(batch)), batch.node_ptr[1:-1].numpy())
-        return found
+        return _by_graph((p, node_scores(p)) for p in map(self._potentials, self._batches(X)))
 
     def potentials(self, X: Sequence[Graph]) -> list[Potentials]:
         """Scores of nodes and edges, whose joint maximum `predict` looks for.
@@ -233,29 +230,19 @@ class Predictor(LabelledPredictor):
         list of Potentials
             One per graph.
         """
-        found = []
-        for batch in self._batches(X):
-            whole = self._potentials(batch)
-            found += [whole.graph(g) for g in range(batch.n_graphs)]
-        return found
+        return [whole.graph(g) for whole in map(self._potentials, self._batches(X)) for g in range(whole.n_graphs)]
 
     def _decode_altered(
         self, X: Sequence[Graph], Y: Sequence[NDArray[np.int64]] | None, alter: Alteration
     ) -> list[NDArray[np.int64]]:
         """Numbers of labels of the graphs X, under the potentials of `_altered`."""
-        found: list[NDArray[np.int64]] = []
-        for potentials in self._altered(X, Y, alter, self._potentials):
-            found += np.split(self.decode(potentials), potentials.node_ptr[1:-1].numpy())
-        return found
+        return _by_graph((p, self.decode(p)) for p in self._altered(X, Y, alter, self._potentials))
 
     def _proba(
         self, X: Sequence[Graph], Y: Sequence[NDArray[np.int64]] | None, alter: Alteration
     ) -> list[NDArray[np.floating[Any]]]:
         """Probabilities of labels of the graphs X, under the potentials of `_altered`."""
-        found: list[NDArray[np.floating[Any]]] = []
-        for potentials in self._altered(X, Y, alter, self._scores):
-            found += np.split(self.marginals(potentials), potentials.node_ptr[1:-1].numpy())
-        return found
+        return _by_graph((p, self.marginals(p)) for p in self._altered(X, Y, alter, self._scores))
 
     def _altered(
         self,
@@ -300,19 +287,10 @@ class Predictor(LabelledPredictor):
             yield batch.to(reference.device)
 
     def _types(self) -> NodeTypes | None:
-        """The types of nodes that were seen in training."""
         labels, pairs = getattr(self, "type_labels_", None), getattr(self, "type_pairs_", None)
         if labels is None or pairs is None:
             return None
         return NodeTypes(tuple(labels), tuple((first, second) for first, second in pairs))
-
-    def _check_known(self, X: Sequence[Graph], known: Sequence[ArrayLike] | None) -> list[NDArray[np.int64]] | None:
-        given, types = super()._check_known(X, known), self._types()
-        for n, y in enumerate(given or ()):
-            node_types = X[n].node_types
-            if types is not None and node_types is not None:
-                types.check_labels(y, node_types, f"known[{n}]")
-        return given
 
     def _check_types(self, batch: GraphBatch) -> None:
         types = self._types()
@@ -333,6 +311,11 @@ class Predictor(LabelledPredictor):
     def _potentials(self, batch: GraphBatch) -> Potentials:
         potentials: Potentials = self.model_(batch)
         return potentials
+
+
+def _by_graph(found: Iterable[tuple[Potentials, NDArray[Any]]]) -> list[NDArray[Any]]:
+    """The rows of the nodes of each graph, from those of whole batches."""
+    return [rows for batch, all_rows in found for rows in np.split(all_rows, batch.node_ptr[1:-1].numpy())]
 
 
 def _clamp(given: Potentials, y: Tensor, _: GraphBatch) -> Potentials:

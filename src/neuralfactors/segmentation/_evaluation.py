@@ -37,8 +37,8 @@ class Evaluation:
     unary: Scores
     interaction: Scores
     joint: Scores
-    labels: list[NDArray[np.int64]]  # predicted, (V,) each
-    mean_interaction: NDArray[np.float64]  # (L, L) over all edges; axis 0 is the upper region's label
+    labels: list[NDArray[np.int64]]
+    mean_interaction: NDArray[np.float64]
 
     @property
     def n_images(self) -> int:

@@ -30,11 +30,11 @@ class Explanation:
         Colour of each label.
     """
 
-    unary: NDArray[np.int64]  # every region by its own look
-    interaction: NDArray[np.int64]  # by what neighbours go together, without any look at the regions themselves
-    joint: NDArray[np.int64]  # by both: the prediction
-    image: NDArray[np.uint8]  # (H, W, 3)
-    palette: NDArray[np.uint8]  # (L, 3)
+    unary: NDArray[np.int64]
+    interaction: NDArray[np.int64]
+    joint: NDArray[np.int64]
+    image: NDArray[np.uint8]
+    palette: NDArray[np.uint8]
 
     def picture(self) -> NDArray[np.uint8]:
         """Image, unary, interaction and joint map side by side.

@@ -230,23 +230,8 @@ class GraphLabeller(BaseEstimator):
         self.stages_[-1].calibrate_nodes([self._transform(graph) for graph in graphs.X], nodes, labels, n_pixels)
         return self
 
-    def explain_graph(self, graph: Graph) -> Prediction:
-        """All that the model says of a described graph, from one pass of its networks.
-
-        Parameters
-        ----------
-        graph : Graph
-            From `describer_`.
-
-        Returns
-        -------
-        Prediction
-            Labels by parts of the model, and its mean interaction.
-        """
-        return self.explain_potentials(self.potentials(graph))
-
     def explain_potentials(self, potentials: Potentials) -> Prediction:
-        """All that the model says of a described graph, from its potentials.
+        """Labels of a described graph by parts of the model, from one pass of its networks.
 
         Parameters
         ----------
@@ -256,7 +241,7 @@ class GraphLabeller(BaseEstimator):
         Returns
         -------
         Prediction
-            As from `explain_graph`.
+            The labels, and the sum of its interaction scores.
         """
         unary, interaction, edges = as_arrays(potentials)
         alone = solve(np.zeros_like(unary), interaction, edges).labels

@@ -41,8 +41,36 @@ class LabelledImage(Protocol):
         """Label (H, W) of each pixel; −1 is void."""
 
 
+class InMemory:
+    """A picture in memory, with its regions, its features or both."""
+
+    image: AnyPicture
+    regions: NDArray[np.integer] | None
+    features: NDArray[np.generic] | None
+
+    def read_image(self) -> AnyPicture:
+        """The picture.
+
+        Returns
+        -------
+        ndarray of shape (H, W, 3)
+            The one that was given.
+        """
+        return self.image
+
+    @property
+    def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
+        """What reads the regions; None where they are to be found."""
+        return None if self.regions is None else partial(np.asarray, self.regions)
+
+    @property
+    def read_features(self) -> Callable[[], NDArray[np.generic]] | None:
+        """What reads the features; None where there are none."""
+        return None if self.features is None else partial(np.asarray, self.features)
+
+
 @dataclass(frozen=True, eq=False)
-class ArraySample:
+class ArraySample(InMemory):
     """A labelled image that is in memory.
 
     Parameters
@@ -82,26 +110,6 @@ class ArraySample:
             sizes = f"{self.labels.shape[1]} × {self.labels.shape[0]}, but the image is {width} × {height}"
             raise ValueError(f"the label map of {self.name} is {sizes}")
 
-    @property
-    def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
-        """What reads the regions; None where they are to be found."""
-        return None if self.regions is None else partial(np.asarray, self.regions)
-
-    @property
-    def read_features(self) -> Callable[[], NDArray[np.generic]] | None:
-        """What reads the features; None where there are none."""
-        return None if self.features is None else partial(np.asarray, self.features)
-
-    def read_image(self) -> AnyPicture:
-        """The picture.
-
-        Returns
-        -------
-        ndarray of shape (H, W, 3)
-            The one that was given.
-        """
-        return self.image
-
     def read_labels(self) -> NDArray[np.int64]:
         """Label of each pixel.
 
@@ -114,7 +122,7 @@ class ArraySample:
 
 
 @dataclass(frozen=True, eq=False)
-class PreparedImage:
+class PreparedImage(InMemory):
     """A picture to label that comes with its regions, its features or both.
 
     Parameters
@@ -130,26 +138,6 @@ class PreparedImage:
     image: AnyPicture
     regions: NDArray[np.integer] | None = None
     features: NDArray[np.generic] | None = None
-
-    def read_image(self) -> AnyPicture:
-        """The picture.
-
-        Returns
-        -------
-        ndarray of shape (H, W, 3)
-            The one that was given.
-        """
-        return self.image
-
-    @property
-    def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
-        """What reads the regions; None where they are to be found."""
-        return None if self.regions is None else partial(np.asarray, self.regions)
-
-    @property
-    def read_features(self) -> Callable[[], NDArray[np.generic]] | None:
-        """What reads the features; None where there are none."""
-        return None if self.features is None else partial(np.asarray, self.features)
 
 
 @dataclass(frozen=True)
@@ -209,7 +197,7 @@ def _picture_source(sample: LabelledImage | PreparedImage) -> ImageSource:
         return KeyedSource(sample.read_image, partial(_mirrored_digest, sample.sample))
     if isinstance(sample, Sample):
         return KeyedSource(sample.read_image, partial(_file_key, sample))
-    return sample.image if isinstance(sample, (ArraySample, PreparedImage)) else sample.read_image
+    return sample.image if isinstance(sample, InMemory) else sample.read_image
 
 
 def _file_key(sample: Sample) -> str:

@@ -64,10 +64,8 @@ CLAIMS = {
     "depth": Claim("Three hidden layers beat one", "3-layer", "int-nrl", FULL),
     "dagger": Claim("int†+lin beats SGD", "int-lin-dagger", "bif-lin"),
 }
-SYNERGY = (
-    "integrated-neural",
-    "integrated-linear",
-)  # claims whose sides are also compared by what their parts do alone
+# Claims whose sides are also compared by what their parts do alone.
+SYNERGY = ("integrated-neural", "integrated-linear")
 
 
 def needed(claims: Sequence[str], regression: Regression) -> list[str]:
