@@ -56,8 +56,8 @@ def test_folders_of_other_things_are_refused(tmp_path):
     [
         ("history", None, "does not have the entry 'history' of a model"),
         ("fitted", None, "does not have the entry 'fitted' of a model"),
-        ("parameters", [1], "has an entry of another kind than models have"),
-        ("fitted", 3, "has an entry of another kind than models have"),
+        ("parameters", [1], "has an entry of the wrong type"),
+        ("fitted", 3, "has an entry of the wrong type"),
     ],
 )
 def test_a_file_without_an_entry_or_with_another_is_refused(chains, tmp_path, entry, value, message):

@@ -15,7 +15,7 @@ def main() -> None:
     # Before torch is imported: threads that wait by spinning make training many times slower where cores are shared.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # Dashes and names that its encoding has not are written as escapes, as on the error stream.
+        # Characters that its encoding lacks are written as escapes, as on the error stream.
         sys.stdout.reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # schedulers end jobs with it: the same as Ctrl-C
     try:

@@ -84,7 +84,7 @@ class Ceiling:
     def advice(self, names: Sequence[str], n_regions: int, stop: Stop | None = None) -> str:
         """What to do about a low ceiling, in one sentence; empty where it is high enough.
 
-        Those who choose regions by `is_low` hear nothing of what has satisfied them.
+        Where regions were chosen by `is_low`, there is none about what was enough for that.
 
         Parameters
         ----------

@@ -102,7 +102,7 @@ def readable(path: str | os.PathLike[str]) -> Iterator[None]:
     except KeyError as error:
         raise FileFormatError(f"{path} does not have the entry {error} of a model") from error
     except (AttributeError, IndexError, TypeError) as error:
-        raise FileFormatError(f"{path} has an entry of another kind than models have") from error
+        raise FileFormatError(f"{path} has an entry of the wrong type") from error
 
 
 def save_state(path: str | os.PathLike[str], document: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> None:

@@ -102,8 +102,8 @@ def as_network(given: Any) -> Network | nn.Module:
 class Factor(nn.Module):
     """Values of a factor for every joint labelling of its nodes: features (N, D) in, (N, L^order) out.
 
-    Hidden layers start as Glorot and Bengio have it, the output layer at zero, as in the paper; so all potentials are 0
-    before the first step.
+    Hidden layers are initialised as by Glorot and Bengio, the output layer with zeros, as in the paper; so all
+    potentials are 0 before the first step.
 
     Parameters
     ----------

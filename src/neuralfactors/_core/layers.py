@@ -1,4 +1,4 @@
-"""Hidden layers of factors: made as the paper has them, with dropout, and fast where no gradient is wanted."""
+"""Hidden layers of factors: initialised as in the paper, with dropout, and fast where no gradient is needed."""
 
 from __future__ import annotations
 

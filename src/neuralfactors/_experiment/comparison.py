@@ -23,7 +23,7 @@ def compare(
 ) -> Path:
     """Train and evaluate the same variants with several seeds, a run folder each in `out`; the folder.
 
-    A comparison of the same settings that is there already is resumed; more seeds may be asked of it. Refused where the
+    A comparison of the same settings that is there already is resumed; it may be given more seeds. Refused where the
     images have neither a split `test` nor `val` to evaluate variants on, or the folder holds another run.
     """
     seeds = tuple(dict.fromkeys(seeds))

@@ -65,7 +65,7 @@ def resume_run(folder: RunFolder, means: Means) -> Path:
     """The run folder, after the remaining work is done."""
     run = usable_run(folder)
     if run.finished and all(row.is_done for row in folder.rows()):
-        return folder.path  # nobody need be alone to see that
+        return folder.path  # to see that, no lock is needed
     with leader_alone_in(folder.path), threads_of(run):
         data = open_data(run.settings)
         refuse_changed(run, data)

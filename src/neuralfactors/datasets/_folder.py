@@ -109,7 +109,7 @@ class Sample:
     def check(self) -> None:
         """Refuse the sample unless its label map is whole, of known classes and of the size of the picture.
 
-        The same is asked of its regions, if it has any; and that its features can be read.
+        Its regions, if it has any, must be of that size too, and its features must be readable.
         """
         shape = image_shape(self.image_path)
         check_size(self.label_path, shape, self.read_labels().shape)

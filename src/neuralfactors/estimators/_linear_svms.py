@@ -150,7 +150,7 @@ class CuttingPlaneSVM(ConvexEstimator):
         Stop when the duality gap is at most this share of the objective.
     max_iter : int, default=200
         Passes of inference over the data; when they are over before `tol` is reached, a ConvergenceWarning says so. It
-        also says when inference is too rough to prove `tol`; training then ends where it sees no more to gain.
+        also says when inference is too rough to prove `tol`; training then ends where it sees nothing left to gain.
     bias : bool, default=True
         As in `Network`.
     symmetric : bool or sequence of int, default=False
@@ -164,7 +164,7 @@ class CuttingPlaneSVM(ConvexEstimator):
         graphs with `node_types`, a dict from some of the pairs of types to such arrays.
     warm_start : bool, default=False
         Whether `fit` begins with the constraints that the last one found, and their weights. Parameters such as `C` and
-        data may differ: what the constraints are worth is computed anew. Graphs are told apart by their place in X;
+        data may differ: what the constraints are worth is computed anew. Graphs are matched by their place in X;
         those with another number of nodes start afresh. Files do not hold constraints.
     class_weight : None, "balanced", dict or array of shape (L,) or (L, L), default=None
         What a wrong node costs by its true class, or by its true class (row) and the predicted one (column).

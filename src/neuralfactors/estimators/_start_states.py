@@ -1,4 +1,4 @@
-"""Where learning with hidden states begins: k-means of what lies in and around a node."""
+"""Where learning with hidden states begins: k-means of the features of a node and its neighbours."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def solve_by_toulbar2(problem: LocalProblem, start: NDArray[np.int64] | None, se
 
 
 def _spread(problem: LocalProblem, tops: list[float], start: NDArray[np.int64] | None) -> float:
-    """The largest cost that matters: what costs more than `start` need not be told apart."""
+    """The largest cost that matters: costs above that of `start` need not be distinguished."""
     if start is not None:
         return math.fsum(tops) - problem.score(start)
     lowest = [float(table[np.isfinite(table)].min()) for _, table in problem.tables]

@@ -25,7 +25,7 @@ RUN_TO_THE_END = ("tree", "maxflow", "exhaustive")  # methods whose work is not 
 
 @dataclass(frozen=True)
 class Options:
-    """What is asked of a method; 0 iterations stand for its own budget."""
+    """The options of a method; 0 iterations stand for its own budget."""
 
     method: str = "auto"
     tol: float = 1e-4

@@ -81,7 +81,7 @@ class ConvexRun:
         return self.tol * max(abs(self.best), 1e-12)
 
     def over(self, callbacks: Sequence[Callback]) -> bool:
-        """Whether the last record is the end: a callback says so, the gap is small enough, or no pass is of use now."""
+        """Whether to stop: a callback says so, the gap is small enough, or no further pass would help."""
         self.told_to_stop = tell(callbacks, self.history[-1])
         return self.told_to_stop or self.converged or (self.held_up and self.seen_gap <= self._allowed)
 

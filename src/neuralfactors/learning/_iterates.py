@@ -47,7 +47,7 @@ class Iterates:
     def show_average(self) -> None:
         """Put the average, if there is one, into the model; buffers are not averaged, and stay those of the last epoch.
 
-        The next epoch goes on from the optimiser's own iterate.
+        The next epoch continues from the optimiser's own iterate.
         """
         if self.average is not None:
             self.own_values = self.copy()

@@ -2,7 +2,7 @@
 
 A constraint is kept as a labelling, and its weight as a share of what all may weigh. Both make a feasible point of the
 dual for any features, labels, costs and C: what they are worth there is computed anew. So a warm start can only be
-better or worse, never wrong. Graphs are told apart by their place; one with another number of nodes starts afresh.
+better or worse, never wrong. Graphs are matched by their place; one with another number of nodes starts afresh.
 """
 
 from __future__ import annotations

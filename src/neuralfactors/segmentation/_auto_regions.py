@@ -1,8 +1,8 @@
-"""How many regions an image gets, and how compact they are, where nobody says: chosen by the labels to be learnt.
+"""How many regions an image gets, and how compact they are, where users do not say: chosen by the labels to be learnt.
 
 Regions are made finer until their ceiling hardly rises any more, or training would take too long. Classes that few
 images show do not count: they are hard to learn at all, and all others are harder to describe by finer regions. Where
-the ceiling is low by then, the choice says why it stopped; what it calls enough, advice is silent about. Where labels
+the ceiling is still low then, the choice says why it stopped; where it is enough, there is no advice. Where labels
 need it, SLIC finds more regions than that, of which those most alike are merged: thin structures have their own then.
 """
 
@@ -24,7 +24,7 @@ from neuralfactors.vision._channels import check_picture, reduce_to, rgb_of
 from neuralfactors.vision._region_geometry import enlarge, label_counts
 from neuralfactors.vision._regions import find_regions
 
-LOOKED_AT = 10  # training images, at equal distances
+LOOKED_AT = 10  # training images, evenly spaced
 OFTEN = 0.25  # of these show a class that regions are made finer for
 # Pixels of a region: with fewer than the first there is little to describe; finer ones than usual have the second.
 SMALLEST_AREA, SMALLEST_IF_FINER = 16, 32

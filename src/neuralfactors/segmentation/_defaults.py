@@ -24,9 +24,9 @@ WITH_CNN: dict[str, Any] = {
     "interaction__hidden": (64,), "interaction__activation": "relu", "interaction__dropout": 0.3,
 }  # fmt: skip
 BALANCE = 0.5
-MAX_BATCH, STEPS = 12, 20  # so many images a step at most, and where there are few, so many steps an epoch
-FEW_IMAGES, FIRST_STEPS = 50, 300  # with fewer images, so many first steps are unary
-FIRST_STEPS_OF_CNN, JOINT_STEPS_OF_CNN = 600, 320  # with CNN features, so many steps are unary, and so many follow
+MAX_BATCH, STEPS = 12, 20  # most images a step, and steps an epoch where there are few
+FEW_IMAGES, FIRST_STEPS = 50, 300  # with fewer images, the number of unary steps to begin with
+FIRST_STEPS_OF_CNN, JOINT_STEPS_OF_CNN = 600, 320  # with CNN features: unary steps, and steps that follow
 EPOCHS, EPOCHS_OF_CNN = 25, 16
 # Interactions learn slower, since most pairs of classes have few edges to learn from; few images, slower still.
 LEARNING_RATE, INTERACTION_LEARNING_RATE, RATE_OF_FEW = 0.01, 0.003, 0.001

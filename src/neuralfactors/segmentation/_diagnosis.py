@@ -1,4 +1,4 @@
-"""What users should know of a model though its figures hide it: regions too coarse, nothing learnt but one class."""
+"""What the figures of a model hide but users should know: regions too coarse, nothing learnt but one class."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from neuralfactors.segmentation._fine_tuning import as_seen
 from neuralfactors.segmentation._graph_labeller import GraphLabeller
 from neuralfactors.segmentation._graphs import LabelledGraphs
 
-LOOKED_AT = 30  # images, at equal distances, by which a model is judged
+LOOKED_AT = 30  # images, evenly spaced, by which a model is judged
 # Where less than this share of what is not of the largest class is predicted to be something else.
 HARDLY_ANY = 0.25
 

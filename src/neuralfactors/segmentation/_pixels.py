@@ -23,9 +23,9 @@ from neuralfactors.vision._blas import one_blas_thread
 from neuralfactors.vision._filters import filter_responses
 from neuralfactors.vision._region_geometry import enlarge, region_edges
 
-LOOKED_AT, PIXELS = 50, 4000  # training images, at equal distances, and pixels of each
+LOOKED_AT, PIXELS = 50, 4000  # training images, evenly spaced, and pixels of each
 HIDDEN, BATCH, RATE = 32, 1024, 0.003
-EPOCHS, STEPS = 40, 2000  # so many passes over the pixels, but no more steps than that
+EPOCHS, STEPS = 40, 2000  # passes over the pixels, and the most steps that these may take
 BALANCE = 0.5  # how much rare classes count
 SEEN = 100  # pixels of a label, with fewer of which the network has no say in it
 

@@ -35,7 +35,7 @@ def check_picture(image: object) -> Picture:
         with np.errstate(over="ignore"):  # what overflows is refused
             array = array.astype(np.float32, copy=False)
         if not np.isfinite(array).all():
-            raise ValueError("image must have finite values, got others among them")
+            raise ValueError("image must have finite values, but some are not")
     elif array.dtype == np.uint8 and array.shape[2] == 1:
         array = np.repeat(array, 3, axis=2)
     return np.ascontiguousarray(array)

@@ -19,7 +19,7 @@ def check_features(given: object) -> NDArray[np.float32]:
     with np.errstate(over="ignore"):  # what overflows is refused
         numbers = array.astype(np.float32, copy=False)
     if not np.isfinite(numbers).all():
-        raise ValueError("features must be finite numbers that fit float32, got others among them")
+        raise ValueError("features must be finite numbers that fit float32, but some are not")
     return numbers
 
 

@@ -1,4 +1,4 @@
-"""Images that are read when they are needed, and the digests that tell them apart."""
+"""Images that are read when they are needed, and the digests that identify them."""
 
 from __future__ import annotations
 

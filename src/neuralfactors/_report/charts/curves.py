@@ -1,4 +1,4 @@
-"""Learning curves: one panel a quantity, one line a row, told apart by colour, dashes, marks and labels."""
+"""Learning curves: one panel a quantity, one line a row, distinguished by colour, dashes, marks and labels."""
 
 from __future__ import annotations
 
