@@ -18,9 +18,7 @@ from neuralfactors.learning._perturbed import perturbed_marginals
 PERTURB = "perturb"
 COLDEST, HOTTEST = 0.02, 500.0  # temperatures between which the best one is looked for
 PRECISION = 0.02  # of the best temperature, relative
-LEAST = (
-    1e-6  # probability that counts in place of 0: shares of perturbed predictions are 0 where a label is merely rare
-)
+LEAST = 1e-6  # probability in place of 0: shares of perturbed predictions are 0 where a label is merely rare
 
 
 def node_marginals(potentials: Potentials, decoder: Decoder) -> NDArray[np.floating[Any]]:
