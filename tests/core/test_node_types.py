@@ -32,6 +32,26 @@ def test_features_of_types_are_stacked():
     assert features.sum(axis=1).tolist() == [1, 3, 3]
 
 
+@pytest.mark.parametrize("kind", [np.array, csr_array])
+def test_a_graph_may_lack_nodes_of_a_type(kind):
+    graph = Graph.of_types([[], kind([[1.0, 2.0]]), []], edges=[[0, 0]])
+    assert graph.node_types.tolist() == [1]
+    assert graph.node_features.shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ([], "node_features must contain those of at least one type, got none"),
+        ([[[1.0]], [1.0, 2.0]], r"node_features\[1\] must have 2 dimensions, got shape \(2,\)"),
+        ([csr_array(np.eye(2)), np.zeros((2, 2, 2))], r"node_features\[1\] must have 2 dimensions, got shape"),
+    ],
+)
+def test_features_of_types_have_a_row_per_node(features, message):
+    with pytest.raises(ValueError, match=message):
+        Graph.of_types(features)
+
+
 @pytest.mark.parametrize(
     ("types", "message"),
     [

@@ -96,19 +96,29 @@ def check_node_types(values: ArrayLike, n_nodes: int) -> NDArray[np.int64]:
 
 def stack_types(node_features: Sequence[Any]) -> tuple[Any, NDArray[np.int64]]:
     """Features of the nodes type by type, in one matrix with zeros behind those of types that have fewer; the types."""
-    if any(map(is_sparse, node_features)):
-        return _stack_sparse_types(node_features)
-    blocks = [np.atleast_2d(as_numpy(block, f"node_features[{t}]")) for t, block in enumerate(node_features)]
-    width = max((block.shape[1] for block in blocks), default=0)
-    padded = [np.pad(block, ((0, 0), (0, width - block.shape[1]))) for block in blocks]
-    return np.concatenate(padded), np.repeat(np.arange(len(blocks)), [len(block) for block in blocks])
+    if not len(node_features):
+        raise ValueError("node_features must contain those of at least one type, got none")
+    blocks = [_block(block, f"node_features[{t}]") for t, block in enumerate(node_features)]
+    width = max(block.shape[1] for block in blocks)
+    types = np.repeat(np.arange(len(blocks)), [block.shape[0] for block in blocks])
+    if any(map(is_sparse, blocks)):
+        return _stack_sparse(blocks, width), types
+    return np.concatenate([np.pad(block, ((0, 0), (0, width - block.shape[1]))) for block in blocks]), types
 
 
-def _stack_sparse_types(node_features: Sequence[Any]) -> tuple[Any, NDArray[np.int64]]:
+def _block(values: Any, name: str) -> Any:
+    block = values if is_sparse(values) else as_numpy(values, name)
+    if block.ndim < 2 and 0 in block.shape:  # an empty list: a type of which the graph has no node
+        return np.zeros((0, 0))
+    if block.ndim != 2:
+        raise ValueError(f"{name} must have 2 dimensions, got shape {block.shape}")
+    return block
+
+
+def _stack_sparse(blocks: Sequence[Any], width: int) -> Any:
     from scipy.sparse import csr_array, vstack
 
-    blocks = [csr_array(block) for block in node_features]
-    width = max(block.shape[1] for block in blocks)
-    for block in blocks:
+    rows = [csr_array(block) for block in blocks]
+    for block in rows:
         block.resize((block.shape[0], width))
-    return vstack(blocks, format="csr"), np.repeat(np.arange(len(blocks)), [block.shape[0] for block in blocks])
+    return vstack(rows, format="csr")
