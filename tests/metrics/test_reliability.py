@@ -55,6 +55,32 @@ def test_labels_may_be_names():
     assert Reliability.of([["z"]], [[[0.9, 0.1, 0.0]]], classes=names).accuracy[9] == 0.0
 
 
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="Y, P and weight need an entry per node, got 1, 2 and 1"):
-        Reliability.of([[0]], [[[0.5, 0.5], [0.5, 0.5]]])
+EVEN = [[0.5, 0.5]]
+BAD = [
+    ({"Y": [[0]], "P": [EVEN, EVEN]}, "Y, P and weight need an array per graph, got 1, 2 and 1"),
+    ({"Y": [[0]], "P": [EVEN * 2]}, r"Y\[0\], P\[0\] and the weight of graph 0 need an entry per node, got shapes"),
+    ({"Y": [[0, 1], [0]], "P": [EVEN, EVEN * 2]}, r"got shapes \(2,\), \(1, 2\) and \(2,\)"),
+    ({"Y": [[0]], "P": [[0.5, 0.5]]}, r"got shapes \(1,\), \(2,\) and \(1,\)"),
+    ({"Y": [[0]], "P": [EVEN], "weight": [[1.0, 1.0]]}, r"got shapes \(1,\), \(1, 2\) and \(2,\)"),
+    ({"Y": [[0]], "P": [[[3.0, -1.0]]]}, r"P\[0\] must contain probabilities, from 0 to 1, got -1 to 3"),
+    ({"Y": [[0]], "P": [[[np.nan, 0.5]]]}, r"P\[0\] must contain probabilities"),
+    ({"Y": [[0]], "P": [EVEN], "n_bins": 0}, "n_bins must be at least 1, got 0"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_what_does_not_fit_is_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Reliability.of(**arguments)
+
+
+@given(seed=st.integers(0, 2**16))
+def test_the_order_of_graphs_and_the_unit_of_weights_do_not_matter(seed):
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(1, 6, size=4)
+    Y, P = zip(*(drawn(seed + k, n) for k, n in enumerate(sizes)), strict=True)
+    weight, order = [rng.random(n) for n in sizes], rng.permutation(4)
+    found = Reliability.of(Y, P, weight=weight)
+    again = Reliability.of([Y[k] for k in order], [P[k] for k in order], weight=[7 * weight[k] for k in order])
+    for name in ("confidence", "accuracy", "share"):
+        np.testing.assert_allclose(getattr(again, name), getattr(found, name), atol=1e-12)

@@ -40,14 +40,33 @@ def test_figures_are_those_of_scikit_learn(seed, named):
     assert exact_match(Y, Y_pred, weight) == pytest.approx(np.average(right, weights=weight))
 
 
-def test_nothing_labelled_is_no_number():
-    assert np.isnan(node_accuracy([[-1]], [[0]]))
-    assert np.isnan(macro_f1([[-1]], [[0]]))
+@pytest.mark.parametrize("figure", [node_accuracy, macro_f1, exact_match])
+def test_no_graph_and_no_label_are_no_number(figure):
+    assert np.isnan(figure([], []))
+    assert np.isnan(figure([[0, 1]], [[0, 1]], [0.0]))
+    assert np.isnan(figure([[-1]], [[0]])) or figure is exact_match
+    assert figure([[-1, 0]], [[5, 0]]) == 1.0
 
 
-def test_what_does_not_fit_is_refused():
-    with pytest.raises(ValueError, match="Y and Y_pred need an array per graph, got 1 and 2"):
-        exact_match([[0]], [[0], [1]])
+BAD = [
+    (([[0]], [[0], [1]]), "Y and Y_pred need an array per graph, got 1 and 2"),
+    (([[0, 0, 0]], [[0]]), r"Y\[0\] and Y_pred\[0\] must have the same shape, got \(3,\) and \(1,\)"),
+    (([[0, 1], [0]], [[0], [0, 1]]), r"Y\[0\] and Y_pred\[0\] must have the same shape"),
+    (([[0]], [[0.0]]), "Y_pred must contain integers, got dtype float64"),
+    (([[0]], [[0]], [1.0, 2.0]), "sample_weight needs a finite number ≥ 0 for each of 1 graphs"),
+    (([[0], [1]], [[0], [1]], [1.0, -1.0]), "sample_weight needs a finite number ≥ 0 for each of 2 graphs"),
+    (([[0], [1]], [[0], [1]], [1.0, np.nan]), "sample_weight needs a finite number ≥ 0 for each of 2 graphs"),
+]
+
+
+@pytest.mark.parametrize("figure", [node_accuracy, macro_f1, exact_match])
+@pytest.mark.parametrize(("arguments", "message"), BAD)
+def test_what_does_not_fit_is_refused(figure, arguments, message):
+    with pytest.raises(ValueError, match=message):
+        figure(*arguments)
+
+
+def test_scorers_have_names():
     with pytest.raises(ValueError, match=r"name must be one of \['exact_match', 'macro_f1', 'node_accuracy'\]"):
         get_scorer("f1")
 

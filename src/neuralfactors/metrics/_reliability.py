@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from neuralfactors._common.label_values import encode_labels
 from neuralfactors._common.labels import VOID
 from neuralfactors.metrics._confusion import shares
 
+MARGIN = 1e-6  # by which probabilities may leave the range from 0 to 1: they are rounded
 UNSEEN = -2  # the number of a label that is none of the classes: no prediction is right
 
 
@@ -69,11 +71,13 @@ class Reliability:
         Reliability
             Of all labelled nodes together.
         """
+        if n_bins < 1:
+            raise ValueError(f"n_bins must be at least 1, got {n_bins}")
         numbers, _ = encode_labels(list(Y), None if classes is None else np.asarray(classes), unseen=UNSEEN)
-        y, proba = np.concatenate([np.asarray(a) for a in numbers]), np.concatenate([np.asarray(p) for p in P])
-        counted = np.ones(len(y)) if weight is None else np.concatenate([np.asarray(w, dtype=float) for w in weight])
-        if len(y) != len(proba) or len(y) != len(counted):
-            raise ValueError(f"Y, P and weight need an entry per node, got {len(y)}, {len(proba)} and {len(counted)}")
+        labels, given = [np.asarray(a) for a in numbers], [np.asarray(p) for p in P]
+        weights = [np.ones(len(y)) for y in labels] if weight is None else [np.asarray(w, dtype=float) for w in weight]
+        _check_nodes(labels, given, weights)
+        y, proba, counted = map(np.concatenate, (labels, given, weights))
         counted, sure = np.where(y == VOID, 0.0, counted), proba.max(axis=1, initial=0.0)
         bins = np.minimum((sure * n_bins).astype(int), n_bins - 1)
         total = np.bincount(bins, counted, n_bins)
@@ -85,6 +89,17 @@ class Reliability:
     def expected_calibration_error(self) -> float:
         """Mean distance between confidence and accuracy, over the nodes; 0 is perfect."""
         return float(np.nansum(self.share * np.abs(self.confidence - self.accuracy)))
+
+
+def _check_nodes(Y: list[NDArray[Any]], P: list[NDArray[Any]], weight: list[NDArray[Any]]) -> None:
+    if not len(Y) == len(P) == len(weight):
+        raise ValueError(f"Y, P and weight need an array per graph, got {len(Y)}, {len(P)} and {len(weight)}")
+    for n, (y, p, w) in enumerate(zip(Y, P, weight, strict=True)):
+        if p.ndim != 2 or y.shape != p.shape[:1] or y.shape != w.shape:
+            shapes = f"{y.shape}, {p.shape} and {w.shape}"
+            raise ValueError(f"Y[{n}], P[{n}] and the weight of graph {n} need an entry per node, got shapes {shapes}")
+        if p.size and not -MARGIN <= p.min() <= p.max() <= 1 + MARGIN:
+            raise ValueError(f"P[{n}] must contain probabilities, from 0 to 1, got {p.min():.3g} to {p.max():.3g}")
 
 
 def expected_calibration_error(

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from neuralfactors._common.extras import needs
 from neuralfactors._common.label_values import encode_labels
 from neuralfactors._common.labels import VOID
-from neuralfactors.metrics._confusion import Scores, as_integers, confusion_matrix, mean_share
+from neuralfactors.metrics._confusion import Scores, as_integers, confusion_matrix, mean_share, shares
 
 
 def node_accuracy(Y: Sequence[ArrayLike], Y_pred: Sequence[ArrayLike], sample_weight: ArrayLike | None = None) -> float:
@@ -73,7 +73,7 @@ def exact_match(Y: Sequence[ArrayLike], Y_pred: Sequence[ArrayLike], sample_weig
     Returns
     -------
     float
-        From 0 to 1.
+        From 0 to 1; NaN where there is no graph.
 
     Examples
     --------
@@ -81,7 +81,8 @@ def exact_match(Y: Sequence[ArrayLike], Y_pred: Sequence[ArrayLike], sample_weig
     0.5
     """
     right = np.array([(y_pred == y)[y != VOID].all() for y, y_pred in _pairs(Y, Y_pred)], dtype=np.float64)
-    return float(np.average(right, weights=None if sample_weight is None else np.asarray(sample_weight)))
+    weight = _weights(sample_weight, len(right))
+    return float(shares(weight @ right, weight.sum()))
 
 
 SCORERS = {"node_accuracy": node_accuracy, "macro_f1": macro_f1, "exact_match": exact_match}
@@ -117,13 +118,36 @@ def _pairs(Y: Sequence[ArrayLike], Y_pred: Sequence[ArrayLike]) -> list[tuple[ND
     if len(Y) != len(Y_pred):
         raise ValueError(f"Y and Y_pred need an array per graph, got {len(Y)} and {len(Y_pred)}")
     numbers, _ = encode_labels([*Y, *Y_pred])
-    labels = [np.zeros(0, np.int64) if not np.size(y) else as_integers(y, "Y") for y in numbers]
-    return list(zip(labels[: len(Y)], labels[len(Y) :], strict=True))
+    names = ["Y"] * len(Y) + ["Y_pred"] * len(Y)
+    labels = [
+        as_integers(y, name) if np.size(y) else np.zeros(0, np.int64) for y, name in zip(numbers, names, strict=True)
+    ]
+    pairs = list(zip(labels[: len(Y)], labels[len(Y) :], strict=True))
+    for n, (y, y_pred) in enumerate(pairs):
+        if y.shape != y_pred.shape:
+            raise ValueError(f"Y[{n}] and Y_pred[{n}] must have the same shape, got {y.shape} and {y_pred.shape}")
+    return pairs
+
+
+def _integers(labels: ArrayLike, name: str) -> NDArray[np.int64]:
+    return as_integers(labels, name) if np.size(labels) else np.zeros(0, np.int64)  # an empty list has no type
+
+
+def _weights(sample_weight: ArrayLike | None, n_graphs: int) -> NDArray[np.float64]:
+    if sample_weight is None:
+        return np.ones(n_graphs)
+    weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_graphs,) or not (np.isfinite(weight) & (weight >= 0)).all():
+        raise ValueError(
+            f"sample_weight needs a finite number ≥ 0 for each of {n_graphs} graphs, got {sample_weight!r}"
+        )
+    return weight
 
 
 def _scores(Y: Sequence[ArrayLike], Y_pred: Sequence[ArrayLike], sample_weight: ArrayLike | None) -> Scores:
     pairs = _pairs(Y, Y_pred)
-    weights = np.ones(len(pairs)) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     n_labels = 1 + max((int(labels.max()) for pair in pairs for labels in pair if labels.size), default=0)
-    counts = [w * confusion_matrix(*pair, n_labels) for w, pair in zip(weights, pairs, strict=True)]
-    return Scores(np.sum(counts, axis=0))
+    total = np.zeros((n_labels, n_labels))
+    for weight, pair in zip(_weights(sample_weight, len(pairs)), pairs, strict=True):
+        total += weight * confusion_matrix(*pair, n_labels)
+    return Scores(total)
