@@ -15,8 +15,8 @@ CONSTANTS = {
 def write_pages(folder):
     """A page for each room; a name that an earlier room has is left out. Pages of names that are gone go, too."""
     seen, kept = set(), set()
-    for room in (importlib.import_module(f"neuralfactors{room}") for room in (*ROOMS, ".plots")):
-        names = [name for name in public_names(room) if name not in seen]
+    for room in (importlib.import_module(f"neuralfactors{room}") for room in ROOMS):
+        names = [name for name in room.__all__ if name not in seen]
         page = room_page(room, names)
         path = folder / f"{room.__name__}.rst"
         if not path.exists() or path.read_text(encoding="utf-8") != page:
@@ -26,11 +26,6 @@ def write_pages(folder):
     for path in (folder / "names").glob("*.rst"):
         if path.stem not in kept:
             path.unlink()
-
-
-def public_names(room):
-    """What a room lists; of plots, whatever draws."""
-    return getattr(room, "__all__", [name for name in dir(room) if name.startswith("plot_")])
 
 
 def room_page(room, names):

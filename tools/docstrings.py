@@ -12,7 +12,7 @@ from numpydoc.docscrape import get_doc_object
 from numpydoc.validate import Validator, validate
 
 ROOT = Path(__file__).parents[1]
-ROOMS = ("", ".inference", ".estimators", ".learning", ".segmentation", ".datasets", ".vision", ".metrics")
+ROOMS = ("", ".inference", ".estimators", ".learning", ".segmentation", ".datasets", ".vision", ".metrics", ".plots")
 
 
 def public_names() -> dict[str, object]:

@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 from neuralfactors._common.extras import needs
 from neuralfactors._core.graph import Graph
 
+__all__ = ["plot_graph", "plot_grid", "plot_history", "plot_reliability"]
+
 CURVES = ("objective", "dual", "hinge")  # of a history, where it has them
 
 

@@ -106,7 +106,7 @@ def _make_picture(
 
 
 def _partition(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-    # Cell of each pixel, and its distance from the border to the next: cells of a Voronoi diagram, bent.
+    """Cell of each pixel in a bent Voronoi diagram, and its distance from the border to the next cell."""
     rows, columns = (np.arange(-1.5, size / SPACING + 2) for size in shape)
     grid = np.stack(np.meshgrid(rows, columns, indexing="ij"), axis=-1).reshape(-1, 2)
     centres = SPACING * (grid + JITTER * rng.normal(size=grid.shape))
@@ -118,7 +118,7 @@ def _partition(rng: np.random.Generator, shape: tuple[int, int]) -> tuple[NDArra
 
 
 def _bodies(rng: np.random.Generator, depth: NDArray[np.float64]) -> NDArray[np.float64]:
-    # From 0 to 1: dark round bodies that keep away from the membranes.
+    """Dark round bodies that keep away from the membranes, from 0 to 1."""
     dark = np.zeros(depth.shape)
     rows, columns = np.nonzero(depth > LARGEST_BODY + 2 * HALF_WIDTH)
     for _ in range(rng.poisson(BODIES * depth.size / SPACING**2) if len(rows) else 0):
@@ -132,6 +132,6 @@ def _bodies(rng: np.random.Generator, depth: NDArray[np.float64]) -> NDArray[np.
 
 
 def _field(rng: np.random.Generator, shape: tuple[int, int], length: float) -> NDArray[np.float64]:
-    # Smooth noise of mean 0 and standard deviation 1 whose hills are about `length` pixels wide.
+    """Smooth noise of mean 0 and standard deviation 1 whose hills are about `length` pixels wide."""
     field = scipy.ndimage.gaussian_filter(rng.normal(size=shape), length, mode="wrap")
     return np.asarray((field - field.mean()) / max(float(field.std()), 1e-12))

@@ -302,7 +302,7 @@ def deal_out(names: Sequence[str], shares: Mapping[str, float]) -> dict[str, lis
 
 
 def _files(folder: Path) -> dict[str, Path]:
-    # Image files of a folder by their names without suffix.
+    """Image files of a folder by their names without suffix."""
     if not folder.is_dir():
         raise ValueError(f"{folder} is missing")
     files: dict[str, Path] = {}

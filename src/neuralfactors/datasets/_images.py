@@ -71,7 +71,7 @@ def read_image(path: Path, *, pages: Pages = None) -> NDArray[Any]:
 
 
 def _of_pages(stack: NDArray[Any], pages: Pages, path: Path) -> NDArray[Any]:
-    # (H, W, C) of the pages (P, H, W, C) of a file.
+    """The picture (H, W, C) of the pages (P, H, W, C) of a file."""
     if isinstance(pages, int):
         return np.asarray(stack[pages])
     if len(stack) > 1 and pages is None:

@@ -145,7 +145,7 @@ def _draw_bands(rng: np.random.Generator, shape: tuple[int, int], bands: Sequenc
 
 
 def _draw_blob(rng: np.random.Generator, labels: NDArray[np.int64], home: int, blob: int) -> NDArray[np.int64]:
-    # An ellipse somewhere in `home`, of which only what falls on `home` is seen.
+    """The labels with an ellipse somewhere in `home`, of which only what falls on `home` is seen."""
     rows, columns = np.nonzero(labels == home)
     if not len(rows):
         return labels

@@ -47,7 +47,7 @@ def read_stack(path: Path) -> NDArray[Any]:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    # The only series of a TIFF, all of whose data lies within the file.
+    """The only series of a TIFF, all of whose data lies within the file."""
     try:
         import tifffile
     except ImportError as error:

@@ -138,9 +138,7 @@ def _weights(sample_weight: ArrayLike | None, n_graphs: int) -> NDArray[np.float
         return np.ones(n_graphs)
     weight = np.asarray(sample_weight, dtype=np.float64)
     if weight.shape != (n_graphs,) or not (np.isfinite(weight) & (weight >= 0)).all():
-        raise ValueError(
-            f"sample_weight needs a finite number ≥ 0 for each of {n_graphs} graphs, got {sample_weight!r}"
-        )
+        raise ValueError(f"sample_weight needs a finite number ≥ 0 for each of {n_graphs} graphs, got {weight}")
     return weight
 
 

@@ -308,7 +308,7 @@ class Describer:
 
 
 def _come_with(what: str, samples: Sequence[LabelledImage]) -> bool:
-    # Whether all of the images come with "regions" or "features", where either all or none must.
+    """Whether all of the images come with "regions" or "features", where either all or none must."""
     given = [sample.name for sample in samples if reader_of(sample, what) is not None]
     if given and len(given) < len(samples):
         raise ValueError(f"{given[0]} comes with {what}, but not all images do: pass them for all or none")

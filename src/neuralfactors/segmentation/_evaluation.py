@@ -83,7 +83,7 @@ def evaluate(segmenter: Segmenter, graphs: LabelledGraphs) -> Evaluation:
 def _judged(
     segmenter: Segmenter, graphs: LabelledGraphs
 ) -> Iterator[tuple[dict[str, NDArray[np.float64]], Prediction]]:
-    # Of every image, its pixels (L, L) by parts of the model, and what that says of its regions.
+    """Of every image, its pixels (L, L) by parts of the model, and what that says of its regions."""
     n_labels = segmenter.describer_.n_labels
 
     def judge(n: int) -> tuple[dict[str, NDArray[np.float64]], Prediction]:

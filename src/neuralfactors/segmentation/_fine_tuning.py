@@ -154,7 +154,7 @@ def check_tunable(
 
 
 def _spliced(features: Tensor, columns: Columns, mean: Tensor, std: Tensor) -> Tensor:
-    # `features`, in which `columns`, scaled, replace those that they stand for.
+    """The `features` in which `columns`, scaled, replace those that they stand for."""
     first, last = columns.first, columns.first + columns.values.shape[1]
     if len(mean) > 1:  # else one number scales them all
         mean, std = mean[first:last], std[first:last]

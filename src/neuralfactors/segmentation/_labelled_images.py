@@ -299,7 +299,7 @@ def _to_sample(item: object, n: int) -> LabelledImage:
 
 
 def _name_labels(samples: Sequence[LabelledImage], given: Sequence[str] | None) -> Classes:
-    # The classes of labels that nothing describes but, perhaps, the names that are `given`.
+    """The classes of labels that nothing describes except, perhaps, the `given` names."""
     names = [] if given is None else [str(name) for name in given]
     void = [name for name in names if name.lower() in VOID_NAMES]
     if void:

@@ -130,12 +130,12 @@ class PictureLabeller(GraphLabeller):
         return described.paint(self.region_proba(potentials))
 
     def _labelled(self, image: Picture) -> tuple[NDArray[np.int64], ImageGraph, Potentials]:
-        # The label map of an image, its regions and their potentials.
+        """The label map of an image, its regions and their potentials."""
         source, described, potentials = self._described(image)
         return self.paint(source, described, potentials, self.stages_[-1].decode(potentials)), described, potentials
 
     def _described(self, image: Picture) -> tuple[ImageSource, ImageGraph, Potentials]:
-        # What reads an image, its regions and their potentials.
+        """What reads an image, its regions and their potentials."""
         check_is_fitted(self, "stages_")
         source = picture_source(image)
         described, graph = self.describer_.graph(source)

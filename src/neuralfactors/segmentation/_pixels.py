@@ -115,7 +115,7 @@ def candidates(regions: NDArray[np.int32], labels: NDArray[np.int64], n_labels: 
 def _trained(
     X: NDArray[np.float32], y: NDArray[np.int64], weight: NDArray[np.float64] | None, n_labels: int, seed: int
 ) -> tuple[nn.Linear, nn.Linear]:
-    # The two layers, after Adam with a rate that falls to nothing.
+    """The two layers, trained by Adam with a rate that falls to zero."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         inner, outer = nn.Linear(X.shape[1], HIDDEN), nn.Linear(HIDDEN, n_labels)

@@ -78,7 +78,7 @@ def timm_backbone(name: str, *, pretrained: bool = True) -> nn.Module:
 
 
 def _create(timm: Any, name: str, pretrained: bool) -> tuple[Any, int]:
-    # The model, and of what the sides of its pictures must be multiples: of a patch, where it is made of such.
+    """The model, and of what the sides of pictures must be multiples: of its patches, if it has any."""
     options = {"pretrained": pretrained, "features_only": True}
     try:
         model = timm.create_model(name, **options, dynamic_img_size=True)

@@ -193,7 +193,7 @@ class FeatureBuilder:
         return ImageGraphs(compute, len(images), Cache(self.cache), [content_key(identity, key) for key in keys])
 
     def _fit(self, images: Sequence[ImageSource], keys: Sequence[str], room: int = 0) -> dict[int, Draft]:
-        # Drafts of the images that words had to be learned from, by their numbers, of `room` bytes together.
+        """Drafts of the images that words had to be learned from, by their numbers, of `room` bytes together."""
         if len(images) == 0:
             raise ValueError("images must contain at least one image to learn words from, got none")
         chosen = range(0, len(images), -(-len(images) // MAX_WORD_IMAGES))
@@ -311,7 +311,7 @@ class FeatureBuilder:
 
 
 def _as_read(source: ImageSource, image: Picture) -> ImageSource:
-    # The source of an image that has been read already, and need not be again.
+    """The source of an image that has been read already, and need not be again."""
     return replace(source, read=partial(np.asarray, image)) if isinstance(source, KeyedSource) else image
 
 

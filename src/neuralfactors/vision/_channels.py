@@ -144,7 +144,7 @@ def check_plain(picture: Picture) -> Picture:
 
 
 def _mixing(points: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # The matrix (C, 3) and the offset (3,) that make colours of values (N, C).
+    """The matrix (C, 3) and the offset (3,) that make colours of values (N, C)."""
     n_channels = points.shape[1]
     if n_channels in (1, 3):
         return np.eye(3)[:n_channels] if n_channels == 3 else np.ones((1, 3)), np.zeros(3)

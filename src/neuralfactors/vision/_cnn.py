@@ -103,7 +103,7 @@ def tensor_window_means(
 
 
 def _window(centres: NDArray[np.float64], side: float, n_cells: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    # First cell, and the one after the last, of the intervals of length `side` around `centres`, both in cells.
+    """First cell, and the one after the last, of the intervals of length `side` around `centres`, both in cells."""
     first = np.clip(np.rint(centres - side / 2), 0, n_cells - 1).astype(np.intp)
     last = np.clip(np.rint(centres + side / 2), 0, n_cells).astype(np.intp)
     return first, np.maximum(last, first + 1)
@@ -131,7 +131,7 @@ def mean_operator(regions: NDArray[np.int32], height: int, width: int) -> csr_ar
 
 
 def _interpolation(n_pixels: int, n_cells: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    # For each pixel the two cells between whose middles it lies, and the weight of the second.
+    """For each pixel the two cells between whose middles it lies, and the weight of the second."""
     position = np.clip((np.arange(n_pixels) + 0.5) * n_cells / n_pixels - 0.5, 0, n_cells - 1)
     near = position.astype(np.intp)
     return near, np.minimum(near + 1, n_cells - 1), position - near

@@ -151,7 +151,7 @@ def region_spacing(regions: NDArray[np.int32]) -> float:
 def _bags(
     draft: Draft, regions: NDArray[np.int32], settings: FeatureSettings, words: Words
 ) -> dict[str, NDArray[np.float32]]:
-    # Histograms (V, K) of the words of both kinds side by side, for "node" and for "edge".
+    """Histograms (V, K) of the words of both kinds side by side, for "node" and for "edge"."""
     lattice = draft.lattice.reshape(-1, draft.lattice.shape[2])
     points = {"gradient": lattice, "colour": draft.colours()}
     cells = {"gradient": region_cells(regions, settings.words.stride), "colour": region_cells(regions)}
@@ -172,7 +172,7 @@ def _cnn_columns(
     settings: FeatureSettings,
     network: nn.Module,
 ) -> tuple[list[NDArray[np.float32]], list[NDArray[np.float32]]]:
-    # Means (V, C) of each map over the regions, and of the coarsest over their surroundings.
+    """Means (V, C) of each map over the regions, and of the coarsest over their surroundings."""
     cnn = settings.cnn
     maps = feature_maps(network, image, cnn.scale, cnn.maps, mirror=cnn.mirror)
     means = [rounded(mean) for mean in region_means(maps, regions)]

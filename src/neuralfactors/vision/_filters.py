@@ -39,7 +39,7 @@ def filter_responses(image: NDArray[np.uint8], pixels: NDArray[np.integer]) -> N
 
 
 def _halved(plane: Plane) -> Plane:
-    # Means of 2 × 2 pixels; the last row or column stands for one that is missing.
+    """Means of 2 × 2 pixels; the last row or column stands for one that is missing."""
     even = np.pad(plane, [(0, size % 2) for size in plane.shape], mode="edge")
     return np.asarray((even[::2, ::2] + even[1::2, ::2] + even[::2, 1::2] + even[1::2, 1::2]) * np.float32(0.25))
 
@@ -49,7 +49,7 @@ def _smooth(plane: Plane, sigma: float) -> Plane:
 
 
 def _shape(plane: Plane, scale: int) -> list[Plane]:
-    # Length of the gradient; larger and smaller eigenvalue of the Hessian, then of the structure tensor.
+    """Length of the gradient; larger and smaller eigenvalue of the Hessian, then of the structure tensor."""
     down, right = (np.float32(scale) * _slope(plane, axis) for axis in (0, 1))
     twice = [np.float32(scale) * _slope(*of) for of in ((down, 0), (right, 1), (down, 1))]
     side = 2 * int(TEXTURE * scale) + 1  # odd: the pixel is in the middle
@@ -60,7 +60,7 @@ def _shape(plane: Plane, scale: int) -> list[Plane]:
 
 
 def _slope(plane: Plane, axis: int) -> Plane:
-    # Half the difference of the pixels on both sides; at the border, where there is one only, none.
+    """Half the difference of the pixels on both sides; at the border, where there is one only, none."""
     slope = np.zeros_like(plane)
     inner, value = np.moveaxis(slope, axis, 0)[1:-1], np.moveaxis(plane, axis, 0)
     np.subtract(value[2:], value[:-2], out=inner)

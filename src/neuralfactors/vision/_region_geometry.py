@@ -102,8 +102,7 @@ def boundary_features(
 def _boundaries(
     regions: NDArray[np.int32], planes: NDArray[np.floating[Any]]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    # Of every pair of regions that touch, in the order of `region_edges`: sides of pixels between them, and the mean
-    # contrast across these.
+    """Of pairs of regions that touch, in the order of `region_edges`: sides of pixels between them, mean contrast."""
     n_regions, codes, contrasts = int(regions.max()) + 1, [], []
     for numbers, colours in (regions, planes), (regions.T, planes.transpose(0, 2, 1)):
         one, other = numbers[:-1].astype(np.int64), numbers[1:].astype(np.int64)

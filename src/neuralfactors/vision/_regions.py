@@ -108,7 +108,7 @@ def rgb_to_lab(image: Image, scale: float = 1.0) -> NDArray[np.float32]:
 
 
 def _seed_grid(height: int, width: int, n_seeds: int) -> tuple[NDArray[np.int64], tuple[int, int]]:
-    # Seeds (n, 2) on a grid of about n_seeds points, square unless the image is narrower than a step; and its steps.
+    """Seeds (n, 2) on a grid of about `n_seeds` points, square unless the image is narrower than a step; its steps."""
     if n_seeds >= height * width:
         exact = (1.0, 1.0)
     elif min(height, width) ** 2 * n_seeds < height * width:
@@ -137,7 +137,7 @@ def merge_alike(image: Image, regions: Regions, n_regions: int) -> NDArray[np.in
 
 
 def _areas_and_sums(image: Image, regions: Regions) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    # Area (V,) of each region and the sum of its pixels' Lab colours (V, 3).
+    """Area (V,) of each region and the sum of its pixels' Lab colours (V, 3)."""
     areas = region_areas(regions).astype(float)
     lab = rgb_to_lab(image).reshape(3, -1)
     sums = np.stack([np.bincount(regions.ravel(), plane, minlength=len(areas)) for plane in lab], axis=1)

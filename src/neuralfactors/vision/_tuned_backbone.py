@@ -117,6 +117,6 @@ class TrainableColumns:
 
 
 def _of_views(m: Tensor) -> Tensor:
-    # The map (h, w, C) of an image, or the mean of those (2, C, h, w) of both its views.
+    """The map (h, w, C) of an image, or the mean of those (2, C, h, w) of both its views."""
     mean = m[0] if len(m) == 1 else (m[0] + m[1].flip(-1)) / 2
     return mean.permute(1, 2, 0)
