@@ -43,6 +43,12 @@ def test_all_marks_of_void_among_strings_are_void():
     assert encode_labels([["a", -1], [-1, -1]])[0][1].tolist() == [-1, -1]
 
 
+def test_nan_is_void_among_whole_numbers():
+    numbers, classes = encode_labels([np.array([0.0, np.nan, 2.0]), np.array([1.0, -1.0])])  # as pandas has them
+    assert [y.tolist() for y in numbers] == [[0, -1, 2], [1, -1]]
+    assert classes is None
+
+
 def test_other_values_that_sort_are_labels():
     days = [datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)]
     numbers, classes = encode_labels([days])

@@ -287,6 +287,8 @@ def test_weights_without_a_margin_are_refused():
 def test_unfit_labels_are_refused():
     potentials, y = random_potentials(0)
     loss = StructuredHingeLoss()
+    with pytest.raises(ValueError, match="a loss takes Potentials and labels, in this order, got Tensor first"):
+        loss(potentials.unary, y)
     with pytest.raises(ValueError, match="y must be a tensor, got ndarray"):
         loss(potentials, y.numpy())
     with pytest.raises(ValueError, match=r"y must contain integers of shape \(7,\), got torch.int64 of shape \(6,\)"):

@@ -39,7 +39,7 @@ def encode_labels(
     values = [np.asarray(y, dtype=object) for y in Y]
     if classes is None:
         present = {value for y in values for value in y.flat if not _is_void(value)}
-        if all(isinstance(value, (int, np.integer)) for value in present):  # such as those of [0, None, 1]
+        if all(_is_whole(value) for value in present):  # such as those of [0, None, 1], and of pandas' [0.0, nan, 1.0]
             return [_numbers(y, {value: int(value) for value in present}, name, None) for y in values], None
         if fitted:
             raise ValueError(f"{name} must contain integers, like the labels that the model was fitted with")
@@ -74,7 +74,12 @@ def _numbers(y: NDArray[Any], number: dict[Any, int], name: str, unseen: int | N
 
 
 def _is_named(y: Any) -> bool:
-    return np.asarray(y).dtype.kind in "OSTU"
+    values = np.asarray(y)
+    return values.dtype.kind in "OSTU" or (values.dtype.kind == "f" and bool(np.isnan(values).any()))
+
+
+def _is_whole(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) or (isinstance(value, float) and value.is_integer())
 
 
 def _is_void(value: Any) -> bool:

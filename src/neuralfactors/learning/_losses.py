@@ -263,6 +263,8 @@ def refuse_cost_matrix(class_weight: NDArray[np.float64] | None, advice: str) ->
 
 def as_labels(y: Tensor, potentials: Potentials) -> Tensor:
     """Labels of the nodes as int64 (V,), −1 where there is none; refused unless they fit the potentials."""
+    if not isinstance(potentials, Potentials):
+        raise ValueError(f"a loss takes Potentials and labels, in this order, got {type(potentials).__name__} first")
     y = potentials.flatten(y)
     if not torch.compiler.is_compiling():  # else the search looks
         check_range(y, potentials.n_labels)
