@@ -69,13 +69,13 @@ def test_what_can_be_closed_is_closed():
 
 
 def test_the_bar_leaves_the_output_to_data(capsys):
-    bar = ProgressBar(3)
+    bar = ProgressBar(3, "unary factor")
     bar({"epoch": 2, "objective": 1.5, "accuracy": 0.25})
     bar({"epoch": 3, "objective": 1.25})
     bar.close()
     out, err = capsys.readouterr()
     assert out == ""
-    assert "1.25" in err
+    assert "unary factor: objective 1.25" in err
 
 
 def test_tensorboard_keeps_every_number(tmp_path):

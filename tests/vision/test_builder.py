@@ -131,7 +131,7 @@ def test_the_progress_bar_goes_to_the_error_stream(capsys):
     written = capsys.readouterr()
     assert not written.out
     assert "Words" in written.err
-    assert "Features" in written.err
+    assert "Features of 4 images" in written.err
 
 
 def test_misuse_is_refused():

@@ -181,7 +181,7 @@ def told_regions(prepared: Prepared) -> tuple[str, str]:
     chosen = ", chosen by the labels of training images" if regions.chosen else ""
     shape = "your own" if prepared.describer.builder.settings.own_regions else f"compactness {regions.compactness:g}"
     told = f"Regions: about {regions.mean} an image ({shape}){chosen}"
-    allowed = f"{told}; the majority labels of these are right on {regions.ceiling.told}"
+    allowed = f"{told}; their ceiling is {regions.ceiling.told}"
     return allowed, regions.advice(prepared.describer.classes.names)
 
 

@@ -64,6 +64,7 @@ class GradientEstimator(StructuredEstimator):
     warm_start: bool = False
     random_state: RandomState = 0
 
+    _learning: ClassVar[str] = "unary factor"  # what a progress bar says of the training
     _parts: ClassVar[Parts] = {"unary": as_network, "trainer": or_default(Subgradient)}
     _fitted = (*StructuredEstimator._fitted, *(f"{name}_" for name in CHOSEN))
 
@@ -267,7 +268,7 @@ class GradientEstimator(StructuredEstimator):
         descent, write = self.descent_, None
         callbacks = [callback for callback in self.callbacks or () if not isinstance(callback, Checkpoint)]
         if self.verbose and descent.ranks.leads:
-            callbacks.append(ProgressBar(descent.settings.max_iter))
+            callbacks.append(ProgressBar(descent.settings.max_iter, self._learning))
         try:
             if checkpoint is not None:
                 digests = [samples.digest()] if validation is None else [samples.digest(), digest(*validation)]
@@ -319,7 +320,7 @@ class GradientEstimator(StructuredEstimator):
         trainer = replace(settings.trainer, keep="last", averaging=None, patience=None, learning_rate=rate)
         first = replace(settings, trainer=trainer, loss="cross-entropy", max_iter=n_epochs)
         descent = Descent(alone, first, self._decoder(), weight)
-        bars: list[Callback] = [ProgressBar(n_epochs)] if self.verbose and descent.ranks.leads else []
+        bars: list[Callback] = [ProgressBar(n_epochs, "unary factor")] if self.verbose and descent.ranks.leads else []
         try:
             descent.run(samples, callbacks=bars)
         finally:
@@ -335,6 +336,7 @@ class JointEstimator(GradientEstimator):
     void: str = "drop"
     decoder: Decoder | None = None
 
+    _learning = "all factors"
     _parts: ClassVar[Parts] = {**GradientEstimator._parts, "interaction": as_network, "decoder": or_default(Decoder)}
 
     def _networks(self) -> tuple[Described, Described | None]:

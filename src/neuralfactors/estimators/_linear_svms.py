@@ -85,7 +85,7 @@ class ConvexEstimator(StructuredEstimator):
         class_weight = samples.class_weight(self.class_weight)
         check_class_weight(class_weight)
         self.model_ = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
-        callbacks = list(self.callbacks or ()) + ([ProgressBar(self.max_iter)] if self.verbose else [])
+        callbacks = list(self.callbacks or ()) + ([ProgressBar(self.max_iter, "all factors")] if self.verbose else [])
         try:
             problem = LinearProblem(samples, self.model_, self._decoder(), class_weight, self.interaction_sign)
             run = self._run(problem, callbacks)

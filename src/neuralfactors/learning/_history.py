@@ -64,20 +64,21 @@ def make_record(
 
 
 class ProgressBar:
-    """Callback that shows a rich progress bar with the objective."""
+    """Callback that shows a rich progress bar: `title`, which says what is learning, and the objective."""
 
-    def __init__(self, max_iter: int) -> None:
+    def __init__(self, max_iter: int, title: str) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+        self.title = title
         self.progress = Progress(*columns, console=Console(stderr=True))  # the other stream is for data
-        self.task = self.progress.add_task("training", total=max_iter)
+        self.task = self.progress.add_task(title, total=max_iter)
         self.progress.start()
 
     def __call__(self, record: Record) -> None:
         """Advance to the epoch of `record`."""
-        told = f"objective {record['objective']:.6g}"
+        told = f"{self.title}: objective {record['objective']:.6g}"
         if record.get("accuracy") is not None:
             told += f"  accuracy {record['accuracy']:.4f}"
         self.progress.update(self.task, completed=record["epoch"], description=told)

@@ -185,7 +185,7 @@ class FeatureBuilder:
         task = partial(_describe, settings=self.settings, words=self._words(), network=self.backbone)
 
         def compute(numbers: Sequence[int]) -> Iterator[ImageGraph]:
-            return self._map(task, (drafts.pop(n, images[n]) for n in numbers), len(numbers), "Features")
+            return self._map(task, (drafts.pop(n, images[n]) for n in numbers), len(numbers), "Features of")
 
         if self.cache is None:
             return ImageGraphs(compute, len(images))
@@ -214,7 +214,7 @@ class FeatureBuilder:
         channels = Channels.learn(map(read, seen))
         task = partial(_sample, settings=self.settings, room=room // len(chosen), channels=channels)
         sources = (_as_read(images[n], first) if n == chosen[0] else images[n] for n in chosen)
-        results = self._map(task, sources, len(chosen), "Words")
+        results = self._map(task, sources, len(chosen), "Words of")
         samples, drafts = [], {}
         for n, (sample, made) in zip(chosen, results, strict=True):
             samples.append(sample)
@@ -295,7 +295,7 @@ class FeatureBuilder:
             n_jobs=self.n_jobs if several else 1,
             dask=self.dask if several else None,
             threads=self._is_local,
-            progress=title if self.progress and several else None,
+            progress=f"{title} {total} images" if self.progress and several else None,
         )
 
     def _words(self) -> dict[str, NDArray[np.float32]]:
