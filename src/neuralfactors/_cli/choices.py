@@ -20,18 +20,25 @@ if TYPE_CHECKING:
 
 PresetName = Annotated[
     str | None,
-    typer.Option("--preset", help="Settings for one of the paper's data sets: msrc21, kitti or siftflow."),
+    typer.Option(
+        "--preset", metavar="SET", help="Settings for one of the paper's data sets: msrc21, kitti or siftflow."
+    ),
 ]
-Features = Annotated[str, typer.Option(help="bow, cnn or bow+cnn; with a preset, bow or cnn.")]
+Features = Annotated[str, typer.Option(metavar="KIND", help="bow, cnn or bow+cnn; with a preset, bow or cnn.")]
 Epochs = Annotated[
-    int | None, typer.Option(min=1, help="Passes over the images.", show_default="25; unary 50, CP at most 100")
+    int | None,
+    typer.Option(metavar="N", min=1, help="Passes over the images.", show_default="25; unary 50, CP at most 100"),
 ]
 Limit = Annotated[
     list[str] | None,
     typer.Option(metavar="[VARIANT=]N", help="Learn from N training images, drawn at random; repeatable."),
 ]
-Split = Annotated[str | None, typer.Option(help="Split to learn from; join several with +.", show_default="train")]
-Validate = Annotated[str | None, typer.Option(help="Split to monitor training on.", show_default="val")]
+Split = Annotated[
+    str | None, typer.Option(metavar="SPLIT", help="Split to learn from; join several with +.", show_default="train")
+]
+Validate = Annotated[
+    str | None, typer.Option(metavar="SPLIT", help="Split to monitor training on.", show_default="val")
+]
 
 
 @dataclass(frozen=True)

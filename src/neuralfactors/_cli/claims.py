@@ -30,8 +30,8 @@ def claims(
     preset: choices.PresetName = None,
     claims: Names = "all",
     regressions: Regressions = "full,weak",
-    seeds: Annotated[int, typer.Option(min=1, help="Number of seeds to train every side with.")] = 5,
-    trials: Annotated[int, typer.Option(min=1, help="Pairs of learning rates to try for every side.")] = 6,
+    seeds: Annotated[int, typer.Option(metavar="N", min=1, help="Number of seeds to train every side with.")] = 5,
+    trials: Annotated[int, typer.Option(metavar="N", min=1, help="Pairs of learning rates to try for every side.")] = 6,
     settings: options.Settings = None,
     changes: options.Changes = None,
     regions: options.Regions = None,
@@ -40,19 +40,20 @@ def claims(
     mirror: options.Mirror = None,
     split: choices.Split = None,
     validate: choices.Validate = None,
-    test: Annotated[str | None, typer.Option(help="Split to judge by.", show_default="test")] = None,
+    test: Annotated[str | None, typer.Option(metavar="SPLIT", help="Split to judge by.", show_default="test")] = None,
     void: options.Void = None,
     drop: options.Drop = None,
     cache: options.Cache = None,
     jobs: options.Jobs = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Test the paper's claims by pairs of models that differ in one thing only.
+    """Test the paper's claims by experiments.
 
-    All sides share the settings of int+nrl and, where they have one, the regression. Learning rates are chosen for
-    every side by as many trials on validation images; then every seed is trained and judged on the test images.
-    Differences come with 95 % intervals of a bootstrap over images and seeds, paired by both. The figures are in
-    RUN/claims.json. To continue an interrupted experiment, repeat the command.
+    Each claim compares two models that differ in one thing only. All sides share the settings of int+nrl and, where
+    they have one, the regression. Learning rates are chosen for every side by as many trials on validation images; then
+    every seed is trained and judged on the test images. Differences come with 95 % intervals of a bootstrap over images
+    and seeds, paired by both. The figures are in RUN/claims.json. To continue an interrupted experiment, repeat the
+    command.
     """
     from neuralfactors._experiment.claims.study import settle_claims
 

@@ -19,5 +19,12 @@ from neuralfactors._cli.bare import COMMANDS
 
 __all__ = ["app"]
 
+# As help lists them: in the order in which one needs them.
+ORDER = (
+    *("demo", "train", "resume", "predict", "evaluate", "report", "info"),
+    *("compare", "tune", "claims", "prepare", "convert", "solve", "doctor"),
+)
+
 for function, example in COMMANDS:
     command(function.__name__, example)(function)
+app.registered_commands.sort(key=lambda each: ORDER.index(each.name or ""))

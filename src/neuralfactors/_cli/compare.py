@@ -15,9 +15,13 @@ from neuralfactors._runs import STATE_OF_THE_ART, TABLED, RunConfig, variant_key
 
 Seeds = Annotated[
     int | None,
-    typer.Option(min=1, help="Number of seeds to train each variant with.", show_default="1, or the preset's"),
+    typer.Option(
+        metavar="N", min=1, help="Number of seeds to train each variant with.", show_default="1, or the preset's"
+    ),
 ]
-Test = Annotated[str | None, typer.Option(help="Split to evaluate.", show_default="test if it exists, else val")]
+Test = Annotated[
+    str | None, typer.Option(metavar="SPLIT", help="Split to evaluate.", show_default="test if it exists, else val")
+]
 
 
 @command("compare", "neuralfactors compare msrc21 --preset msrc21 --variants unary,SGD,int+nrl --out runs/msrc21")
@@ -25,7 +29,7 @@ def compare(
     data: options.Data,
     out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the comparison.")],
     preset: choices.PresetName = None,
-    variants: Annotated[str, typer.Option(help="Rows of the paper's table, separated by commas, or all.")] = "all",
+    variants: Annotated[str, typer.Option(metavar="NAMES", help="Variants, separated by commas, or all.")] = "all",
     features: choices.Features = "bow",
     seeds: Seeds = None,
     settings: options.Settings = None,
@@ -48,10 +52,11 @@ def compare(
     dask: options.Dask = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Train the rows of the paper's table with several seeds, and show them beside the paper's figures.
+    """Train several variants, each with several seeds.
 
-    Each seed is a run of its own, RUN/seed-K. To continue an interrupted comparison, call 'resume RUN' or repeat the
-    command; only the variant CP starts again from its beginning.
+    Shows their accuracy on the test split, beside the paper's figures where a preset has them. Each seed is a run of
+    its own, RUN/seed-K. To continue an interrupted comparison, call 'resume RUN' or repeat the command; only the
+    variant CP starts again from its beginning.
     """
     from neuralfactors import _experiment as experiment
 

@@ -20,7 +20,7 @@ def convert(
     target: Annotated[Path, typer.Argument(metavar="DST", help="Folder to write to; must be empty or new.")],
     as_json: options.AsJson = False,
 ) -> None:
-    """Turn a published image set into the layout that the other commands read."""
+    """Turn a published image set into a folder that 'train' reads."""
     from neuralfactors.datasets import ImageFolder
     from neuralfactors.datasets._convert import CONVERTERS
 

@@ -19,11 +19,13 @@ from neuralfactors._runs.names import ALL_VARIANTS, BASELINE
 @command("demo", "neuralfactors demo --out runs/demo")
 def demo(
     out: options.NewRun = Path("runs/demo"),
-    scenes: Annotated[int, typer.Option(min=5, help="Number of scenes to draw.")] = 60,
-    epochs: Annotated[int, typer.Option(min=1, help="Passes over the training scenes.")] = 15,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of scenes, words and training.")] = RunConfig.seed,
+    scenes: Annotated[int, typer.Option(metavar="N", min=5, help="Number of scenes to draw.")] = 60,
+    epochs: Annotated[int, typer.Option(metavar="N", min=1, help="Passes over the training scenes.")] = 15,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Random seed of scenes, words and training.")
+    ] = RunConfig.seed,
 ) -> None:
-    """Draw scenes in which only context tells sky from water, and learn them in three ways."""
+    """Draw scenes in which context matters, and train three models."""
     from neuralfactors import _experiment as experiment
     from neuralfactors.datasets import write_scenes
 

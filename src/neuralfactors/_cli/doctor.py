@@ -52,7 +52,7 @@ class Installation:
 
 
 def doctor(as_json: Annotated[bool, Option("Print JSON.", ("--json",))] = False) -> None:
-    """Print versions, build, processors, extras and cache: what a report of a bug needs."""
+    """Print versions, extras and more, for a bug report."""
     found, extras = installation(), all_extras()
     if as_json:
         show_json({**asdict(found), "extras": {each.name: asdict(each) for each in extras}})

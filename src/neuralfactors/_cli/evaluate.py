@@ -18,7 +18,9 @@ from neuralfactors._runs.documents import encode
 def evaluate(
     run: options.Run,
     data: options.Data,
-    split: Annotated[str, typer.Option(help="Split of DATA to evaluate; join several with +.")] = "test",
+    split: Annotated[
+        str, typer.Option(metavar="SPLIT", help="Split of DATA to evaluate; join several with +.")
+    ] = "test",
     variant: options.Trained = None,
     regions_from: options.RegionsFrom = None,
     features_from: options.FeaturesFrom = None,
@@ -27,7 +29,10 @@ def evaluate(
     dask: options.Dask = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Compare a model's predictions with label maps: accuracy by pixels and classes, IoU, confusion."""
+    """Compare a model's predictions with label maps.
+
+    Prints accuracy by pixels and by classes, IoU and the confusion matrix.
+    """
     from neuralfactors._experiment import evaluate_row
 
     folder = RunFolder(run)

@@ -15,7 +15,7 @@ import typer
 
 from neuralfactors._cli.parameters import cache_folder
 from neuralfactors._cli.terminal import Interrupted, progress
-from neuralfactors._runs import RunFolder, typed
+from neuralfactors._runs import NAMES, RunFolder, typed
 from neuralfactors._runs.config import ImageOptions, PageUse
 
 if TYPE_CHECKING:
@@ -31,7 +31,11 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON; 
 Jobs = Annotated[
     int | None,
     typer.Option(
-        "--jobs", "-j", help="Processes that compute features; -1 for one per core.", show_default="as needed"
+        "--jobs",
+        "-j",
+        metavar="N",
+        help="Processes that compute features; -1 for one per core.",
+        show_default="as needed",
     ),
 ]
 Dask = Annotated[str | None, typer.Option("--dask", metavar="SCHEDULER", help="Compute features on a Dask cluster.")]
@@ -45,11 +49,17 @@ Cache = Annotated[
         show_default="~/.cache/neuralfactors",
     ),
 ]
-Variant = Annotated[str, typer.Option(help="Row of the paper's table.")]
-Trained = Annotated[
-    str | None, typer.Option("--variant", help="Variant whose model to use.", show_default="int+nrl, or the last")
+Variant = Annotated[
+    str,
+    typer.Option(metavar="NAME", help=f"Row of the paper's table: {', '.join(NAMES)}."),
 ]
-Features = Annotated[str, typer.Option(help="bow, cnn, bow+cnn, or own: only those of --features-from.")]
+Trained = Annotated[
+    str | None,
+    typer.Option("--variant", metavar="NAME", help="Variant whose model to use.", show_default="int+nrl, or the last"),
+]
+Features = Annotated[
+    str, typer.Option(metavar="KIND", help="bow, cnn, bow+cnn, or own: only those of --features-from.")
+]
 Regions = Annotated[
     str | None,
     typer.Option(
@@ -97,22 +107,28 @@ Finetune = Annotated[
         "--finetune",
         metavar="BLOCKS",
         min=0,
-        help="Train so many of the network's last blocks on with the factors, 1 to 8; with CNN features.",
+        help="Also train this many of the network's last blocks, 1 to 8; needs CNN features.",
         show_default="0",
     ),
 ]
 Epochs = Annotated[
     int | None,
-    typer.Option(min=1, help="Passes over the images.", show_default="25, or 16 with CNN; unary 50, CP at most 100"),
+    typer.Option(
+        metavar="N", min=1, help="Passes over the images.", show_default="25, or 16 with CNN; unary 50, CP at most 100"
+    ),
 ]
 Balance = Annotated[
     float | None,
     typer.Option(
-        min=0, max=1, help="0 weights classes by area, 1 equally.", show_default="0, or 0.5 with CNN or fine regions"
+        metavar="SHARE",
+        min=0,
+        max=1,
+        help="0 weights classes by area, 1 equally.",
+        show_default="0, or 0.5 with CNN or fine regions",
     ),
 ]
-Split = Annotated[str, typer.Option(help="Split to learn from; join several with +.")]
-Validate = Annotated[str, typer.Option(help="Split to monitor training on and to evaluate.")]
+Split = Annotated[str, typer.Option(metavar="SPLIT", help="Split to learn from; join several with +.")]
+Validate = Annotated[str, typer.Option(metavar="SPLIT", help="Split to monitor training on and to evaluate.")]
 Mirror = Annotated[
     bool | None, typer.Option("--mirror/--no-mirror", help="Also learn from mirror images.", show_default="no-mirror")
 ]
@@ -124,7 +140,10 @@ Settings = Annotated[
     list[Path] | None, typer.Option("--settings", metavar="FILE", help="Settings file that 'tune' wrote; repeatable.")
 ]
 Procedure = Annotated[
-    str, typer.Option(help="How to train: usual, or literal, the paper's procedure word for word (docs/literal.md).")
+    str,
+    typer.Option(
+        metavar="NAME", help="How to train: usual, or literal, the paper's procedure word for word (docs/literal.md)."
+    ),
 ]
 Changes = Annotated[
     list[str] | None,
@@ -134,7 +153,7 @@ Changes = Annotated[
         help="Change a feature option or a parameter, as in words__root=false or trainer__optimizer=sgd; repeatable.",
     ),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed of words, training and random splits.")]
+Seed = Annotated[int, typer.Option(metavar="N", min=0, help="Random seed of words, training and random splits.")]
 
 Record = TypeVar("Record")
 

@@ -39,7 +39,10 @@ def predict(
     confidence: Annotated[bool, typer.Option(help="Also write the confidence as a grey picture.")] = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Label pictures: NAME.png has class indices in class colours, NAME.overlay.jpg shows them on the picture."""
+    """Label pictures.
+
+    For each picture, NAME.png has class indices in class colours, and NAME.overlay.jpg shows them on the picture.
+    """
     folder = RunFolder(run)
     row = folder.choose_row(variant)
     inputs = _inputs(images, options.page_use(pages) or folder.run().settings.images.pages)

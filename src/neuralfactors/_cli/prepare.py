@@ -23,17 +23,22 @@ def prepare(
     features_from: options.FeaturesFrom = None,
     pages: options.Pages = None,
     backbone: options.Backbone = None,
-    split: Annotated[str, typer.Option(help="Split to learn the words from.")] = Splits.train,
+    split: Annotated[str, typer.Option(metavar="SPLIT", help="Split to learn the words from.")] = Splits.train,
     mirror: options.Mirror = None,
     void: options.Void = None,
     drop: options.Drop = None,
-    seed: Annotated[int, typer.Option(min=0, help="Random seed of words and random splits.")] = RunConfig.seed,
+    seed: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Random seed of words and random splits.")
+    ] = RunConfig.seed,
     cache: options.Cache = None,
     jobs: options.Jobs = None,
     dask: options.Dask = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Fill the cache with the features of all images, so that 'train' with the same options starts at once."""
+    """Compute features in advance.
+
+    Fills the cache, so that 'train' with the same options starts at once.
+    """
     from neuralfactors._experiment import fill_cache
 
     config = RunConfig(

@@ -16,7 +16,10 @@ def resume(
     jobs: options.Jobs = None,
     dask: options.Dask = None,
 ) -> None:
-    """Continue an interrupted run; a finished run does not change."""
+    """Continue an interrupted run.
+
+    A finished run does not change.
+    """
     from neuralfactors import _experiment as experiment
 
     with options.resumable(run):

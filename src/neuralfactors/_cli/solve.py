@@ -32,28 +32,29 @@ _PAUSE = 0.1  # seconds between two states of the progress line
 def solve(
     file: Annotated[Path, Argument("A .uai or .wcsp file, or one with .gz, .xz or .bz2.", "FILE")],
     method: Annotated[
-        str, Option("auto, alpha-expansion, trws, bp, icm, tree, maxflow, exact or exhaustive.")
+        str, Option("auto, alpha-expansion, trws, bp, icm, tree, maxflow, exact or exhaustive.", metavar="NAME")
     ] = "auto",
     time_limit: Annotated[
         float | None,
         Option("Stop after so long and return the best labelling found.", metavar="SECONDS", told_default="none"),
     ] = None,
     max_iter: Annotated[
-        int | None, Option("Maximum number of iterations.", told_default="as many as the method needs")
+        int | None, Option("Maximum number of iterations.", metavar="N", told_default="as many as the method needs")
     ] = None,
     evidence: Annotated[Path | None, Option("File of observed labels, for a .uai file.", metavar="FILE")] = None,
     tol: Annotated[
-        float | None, Option("Relative gap at which to stop without a proof.", told_default="0.0001")
+        float | None, Option("Relative gap at which to stop without a proof.", metavar="SHARE", told_default="0.0001")
     ] = None,
-    seed: Annotated[int, Option("Random seed.")] = 0,
+    seed: Annotated[int, Option("Random seed.", metavar="N")] = 0,
     out: Annotated[
         Path | None, Option("File to write the labels to, as a UAI solution.", ("--out", "-o"), metavar="FILE")
     ] = None,
     as_json: Annotated[bool, Option("Print the result as JSON.", ("--json",))] = False,
 ) -> None:
-    """Find the best labelling of a problem in a UAI or WCSP file, with a bound on the score of any labelling.
+    """Find the best labelling of a problem in a UAI or WCSP file.
 
-    Scores are logarithms of the product of UAI tables, or WCSP costs with the sign changed: higher is better.
+    Also prints a bound on the score of any labelling. Scores are logarithms of the product of UAI tables, or WCSP costs
+    with the sign changed: higher is better.
     """
     from neuralfactors import inference
 

@@ -37,7 +37,10 @@ def train(
     procedure: options.Procedure = RunConfig.procedure,
     changes: options.Changes = None,
 ) -> None:
-    """Train a model on a folder of labelled pictures; Ctrl-C leaves a run that 'resume' continues."""
+    """Train a model on a folder of labelled pictures.
+
+    Ctrl-C is safe: 'resume' continues the run.
+    """
     from neuralfactors import _experiment as experiment
 
     key, (began, of_model) = variant_key(variant), options.begin(procedure, changes, max_iter=epochs, balance=balance)

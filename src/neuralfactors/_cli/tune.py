@@ -14,17 +14,24 @@ from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import show_trials
 from neuralfactors._runs import USUAL, RunConfig, RunFolder, Search, variant_key
 
-Trials = Annotated[int, typer.Option(min=1, help="Number of settings to try, first coarsely, then finely.")]
-Folds = Annotated[int, typer.Option(min=0, help="Cross-validation folds; 0 uses the validation split.")]
-Holdout = Annotated[int | None, typer.Option(min=1, help="Validate on this many training images, drawn at random.")]
+Trials = Annotated[
+    int, typer.Option(metavar="N", min=1, help="Number of settings to try, first coarsely, then finely.")
+]
+Folds = Annotated[int, typer.Option(metavar="N", min=0, help="Cross-validation folds; 0 uses the validation split.")]
+Holdout = Annotated[
+    int | None, typer.Option(metavar="N", min=1, help="Validate on this many training images, drawn at random.")
+]
 Names = Annotated[
     str | None,
     typer.Option(metavar="NAMES", help="Parameters to search, separated by commas.", show_default="all that apply"),
 ]
-Validate = Annotated[str | None, typer.Option(help="Split to validate on.", show_default="val")]
-Seed = Annotated[int, typer.Option(min=0, help="Random seed of the search, words, training and random splits.")]
+Validate = Annotated[str | None, typer.Option(metavar="SPLIT", help="Split to validate on.", show_default="val")]
+Seed = Annotated[
+    int, typer.Option(metavar="N", min=0, help="Random seed of the search, words, training and random splits.")
+]
 Jobs = Annotated[
-    int | None, typer.Option("--jobs", "-j", help="Trials to run in parallel; -1 for one per core.", show_default="1")
+    int | None,
+    typer.Option("--jobs", "-j", metavar="N", help="Trials to run in parallel; -1 for one per core.", show_default="1"),
 ]
 Dask = Annotated[
     str | None,
@@ -60,12 +67,12 @@ def tune(
     dask: Dask = None,
     as_json: options.AsJson = False,
 ) -> None:
-    """Choose the settings of a variant on validation images; writes TUNED/settings.json for 'train' and 'compare'.
+    """Choose the settings of a variant on validation images.
 
-    The search covers C and the learning rate, separately for unary and interaction factors, the balance of classes,
-    and t0 and momentum if the training uses them: first coarsely around the present settings, then finely around the
-    best. The best has the highest mean of pixel and class-mean accuracy. Test images are not used. To continue an
-    interrupted search, call 'resume TUNED' or repeat the command.
+    Writes TUNED/settings.json for 'train' and 'compare'. The search covers C and the learning rate, separately for
+    unary and interaction factors, the balance of classes, and t0 and momentum if the training uses them: first coarsely
+    around the present settings, then finely around the best. The best has the highest mean of pixel and class-mean
+    accuracy. Test images are not used. To continue an interrupted search, call 'resume TUNED' or repeat the command.
     """
     from neuralfactors import _experiment as experiment
 
