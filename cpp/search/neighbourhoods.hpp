@@ -41,6 +41,11 @@ class NeighbourhoodSearch {
     fresh_ = true;
   }
 
+  // Makes a labelling better by moves with the smallest tables.
+  void polish(std::vector<int>& labels) {
+    for (int k = 0; k < kPatience; ++k) move(labels, kSmallest, false);
+  }
+
   // One move; returns whether the incumbent has become better. A move that freezes nothing may settle the task.
   bool step() {
     task_.interrupt.check();
@@ -48,11 +53,7 @@ class NeighbourhoodSearch {
       start_from_incumbent();
       origin_ = kDescent;
     }
-    choose_candidates();
-    Elimination<ModelScores>& elimination = task_.work.elimination;
-    const int frozen =
-        elimination.improve(ModelScores{model_}, task_.work.candidates, labels_, table_, kEntries, random_);
-    task_.effort += 2 * model_.sweep_cost() + cost_of(elimination);
+    const int frozen = move(labels_, table_, !region_.empty());
     const double score = task_.score_of(model_, labels_);
     failures_ = score > score_ ? 0 : failures_ + 1;
     score_ = std::max(score, score_);
@@ -61,7 +62,8 @@ class NeighbourhoodSearch {
     if (better) ++successes_[origin_];
     if (frozen == 0 && has_all_labels()) search_candidates(task_, model_);  // the optimum, but for rounding
     const bool exhausted = frozen == 0 && complete_;
-    if (exhausted || failures_ >= kPatience) widen(exhausted || elimination.total() > kEntries / kGrowth);
+    const bool is_large = task_.work.elimination.total() > kEntries / kGrowth;
+    if (exhausted || failures_ >= kPatience) widen(exhausted || is_large);
     return better;
   }
 
@@ -91,6 +93,17 @@ class NeighbourhoodSearch {
   std::vector<int> suggested_;
   bool fresh_ = false;  // nobody has searched around it yet
   Shortlist shortlist_;
+
+  // Labels become the best ones among the candidates, with no table larger than `table`; returns how many nodes were
+  // frozen. In the region only, or everywhere.
+  int move(std::vector<int>& labels, double table, bool in_region) {
+    choose_candidates(labels, in_region);
+    Elimination<ModelScores>& elimination = task_.work.elimination;
+    const int frozen =
+        elimination.improve(ModelScores{model_}, task_.work.candidates, labels, table, kEntries, random_);
+    task_.effort += 2 * model_.sweep_cost() + cost_of(elimination);
+    return frozen;
+  }
 
   // Larger tables, or another labelling once they are as large as they may be or as is of use.
   void widen(bool in_vain) {
@@ -178,27 +191,27 @@ class NeighbourhoodSearch {
   }
 
   // All labels where they are few; else those that are best given the neighbours, more or fewer of them.
-  void choose_candidates() {
+  void choose_candidates(std::vector<int>& labels, bool in_region) {
     LocalSearch& local_search = task_.work.local_search;
-    local_search.start(model_, labels_);
+    local_search.start(model_, labels);
     local_search.icm(100);
-    labels_ = local_search.labels;
+    labels = local_search.labels;
     const int most = 2 << random_.below(3);
     Candidates& out = task_.work.candidates;
     out.begin.assign(1, 0);
     out.label.clear();
     complete_ = true;
     for (int i = 0; i < model_.n_nodes; ++i) {
-      out.label.push_back(labels_[i]);
-      if (region_.empty() || inside_[i]) add_candidates(i, local_search.scores(i), most, out);
+      out.label.push_back(labels[i]);
+      if (!in_region || inside_[i]) add_candidates(i, labels[i], local_search.scores(i), most, out);
       out.begin.push_back(static_cast<int>(out.label.size()));
     }
   }
 
-  void add_candidates(int i, const float* scores, int most, Candidates& out) {
+  void add_candidates(int i, int present, const float* scores, int most, Candidates& out) {
     shortlist_.clear();
     for (int a = 0; a < model_.count[i]; ++a)
-      if (a != labels_[i]) shortlist_.add(a, scores[a]);
+      if (a != present) shortlist_.add(a, scores[a]);
     const int n = model_.count[i] <= kAll ? kAll : most;
     complete_ &= n >= model_.count[i];
     for (int k = 0; k < std::min(shortlist_.size(), n - 1); ++k) out.label.push_back(shortlist_[k]);

@@ -13,7 +13,6 @@
 #include "messages/triplets.hpp"
 #include "search/belief_search.hpp"
 #include "search/fusion.hpp"
-#include "search/local_search.hpp"
 #include "search/neighbourhoods.hpp"
 #include "search/tabu_runs.hpp"
 #include "task.hpp"
@@ -123,11 +122,8 @@ class Portfolio {
   // A labelling from the tables of the triplets; its good parts become those of the incumbent.
   void round(bool forward, double noise) {
     triplets_->round(forward, static_cast<float>(noise), random_, labels_);
-    LocalSearch& local_search = task_.work.local_search;
-    local_search.start(model_, labels_);
-    local_search.icm(100);
-    task_.effort += 2 * model_.sweep_cost() + kRoundingCost * triplets_->sweep_cost();
-    labels_ = local_search.labels;
+    task_.effort += kRoundingCost * triplets_->sweep_cost();
+    neighbourhoods_.polish(labels_);
     task_.offer(model_, labels_);
     fuse(task_, model_, labels_, random_);
     if (noise == 0) neighbourhoods_.suggest(labels_);
