@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from sklearn.pipeline import Pipeline
 
 
+@dataclass(eq=False, repr=False)
 class Segmenter(PictureLabeller):
     """Image segmentation with context: regions of an image labelled jointly by neural factors.
 
@@ -102,36 +104,20 @@ class Segmenter(PictureLabeller):
     True
     """
 
-    def __init__(
-        self,
-        features: str | FeatureSettings = "bow",
-        *,
-        estimator: StructuredEstimator | Pipeline | None = None,
-        balance: float | None = None,
-        cost: str = Targets.cost,
-        region_label: str = Targets.region_label,
-        mirror: bool = False,
-        classes: Sequence[str] | None = None,
-        cache: str | os.PathLike[str] | None = None,
-        n_jobs: int = 1,
-        dask: str | None = None,
-        backbone: Any = None,
-        random_state: RandomState = 0,
-        verbose: int = 0,
-    ) -> None:
-        self.features = features
-        self.estimator = estimator
-        self.balance = balance
-        self.cost = cost
-        self.region_label = region_label
-        self.mirror = mirror
-        self.classes = classes
-        self.cache = cache
-        self.n_jobs = n_jobs
-        self.dask = dask
-        self.backbone = backbone
-        self.random_state = random_state
-        self.verbose = verbose
+    features: str | FeatureSettings = "bow"
+    _: KW_ONLY
+    estimator: StructuredEstimator | Pipeline | None = None
+    balance: float | None = None
+    cost: str = Targets.cost
+    region_label: str = Targets.region_label
+    mirror: bool = False
+    classes: Sequence[str] | None = None
+    cache: str | os.PathLike[str] | None = None
+    n_jobs: int = 1
+    dask: str | None = None
+    backbone: Any = None
+    random_state: RandomState = 0
+    verbose: int = 0
 
     def fit(self, dataset: Dataset, *, split: str = "train", validation: Dataset | str | None = None) -> Self:
         """Learn from labelled images.
