@@ -71,17 +71,17 @@ def test_masked_entries_are_refused(name):
     assert Graph(**{**arguments, name: np.ma.array(arguments[name])}).n_nodes == 2
     values = np.ma.array(arguments[name])
     values[(0,) * values.ndim] = np.ma.masked
-    with pytest.raises(ValueError, match=f"{name} has masked entries: fill them"):
+    with pytest.raises(ValueError, match=f"{name} must not have masked entries: fill them"):
         Graph(**{**arguments, name: values})
 
 
 def test_masked_labels_are_refused():
     y = np.ma.masked_equal([0, 7], 7)
     assert check_labels(np.ma.array([0, 7]), 2).tolist() == [0, 7]
-    with pytest.raises(ValueError, match=r"y has masked entries: fill them, with -1 where there is no label"):
+    with pytest.raises(ValueError, match=r"y must not have masked entries: fill them, with -1 where there is no label"):
         check_labels(y, 2)
     for labels in (y, np.ma.masked_equal(["a", "b"], "b")):
-        with pytest.raises(ValueError, match=r"Y\[1\] has masked entries"):
+        with pytest.raises(ValueError, match=r"Y\[1\] must not have masked entries"):
             StructuralSVM((), ()).fit([Graph(np.eye(2))] * 2, [[0, 1], labels])
 
 

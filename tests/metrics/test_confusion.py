@@ -20,7 +20,7 @@ def labels(seed, n=60, n_labels=4, void=0.0):
 @pytest.mark.parametrize("name", ["y", "y_pred"])
 def test_masked_labels_are_refused(name):
     given = {"y": [0, 1, 1], "y_pred": [0, 1, 0]}
-    with pytest.raises(ValueError, match=f"{name} has masked entries: fill them, with -1 where there is no label"):
+    with pytest.raises(ValueError, match=f"{name} must not have masked entries: fill them, with -1 where"):
         confusion_matrix(**{**given, name: np.ma.masked_equal(given[name], 0)}, n_labels=2)
 
 

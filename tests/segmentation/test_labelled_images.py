@@ -73,7 +73,7 @@ VOID = np.full_like(HALVES, -1)
         (HALVES / 1.0, r"the labels of image 1 must be integers of shape \(H, W\), −1 for void, got float64"),
         (
             np.ma.masked_equal(HALVES, 1),
-            "the label map of image 1 has masked entries: fill them, with -1",
+            "the label map of image 1 must not have masked entries: fill them, with -1",
         ),
         (HALVES[None], r"the labels of image 1 must be integers of shape .* got int64 of shape \(1, 48, 64\)"),
         (HALVES[:, :10], r"the label map of image 1 is 10 × 48, but the image is 64 × 48"),

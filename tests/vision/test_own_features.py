@@ -2,9 +2,14 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pictures import random_regions
 
+from neuralfactors.vision._channels import check_picture
 from neuralfactors.vision._own_features import check_features, features_of_regions
+from neuralfactors.vision._region_geometry import enlarge
+from neuralfactors.vision._regions import adopt_regions
 
 REGIONS = random_regions((12, 15), 9)
 GRID = np.random.default_rng(1).normal(size=(12, 15, 4)).astype(np.float32)
@@ -72,6 +77,30 @@ def test_numbers_of_any_type_become_float32(dtype):
 def test_others_are_refused(given):
     with pytest.raises(ValueError, match=r"features must be numbers of shape \(regions, D\) or \(H, W, D\), got"):
         check_features(given)
+
+
+@given(seed=st.integers(0, 2**16), start=st.integers(-50, 50))
+def test_the_numbers_of_regions_matter_by_their_order_only(seed, start):
+    rng = np.random.default_rng(seed)
+    own = random_regions((12, 15), 9, seed)
+    rows, numbers = rng.normal(size=(9, 3)).astype(np.float32), start + np.cumsum(rng.integers(1, 9, size=9))
+    reduced = adopt_regions(own, (12, 15), (6, 8))
+    found = features_of_regions(rows, reduced, (12, 15), own)
+    assert (adopt_regions(numbers[own], (12, 15), (6, 8)) == reduced).all()
+    np.testing.assert_array_equal(features_of_regions(rows, reduced, (12, 15), numbers[own]), found)
+    shown = enlarge(own, (6, 8))
+    np.testing.assert_array_equal(found[reduced], rows[shown])  # every pixel has the row of the region that it is from
+
+
+def test_masked_pixels_are_refused():
+    hidden = np.ma.masked_equal(np.arange(12).reshape(3, 4), 5)
+    with pytest.raises(ValueError, match="features must not have masked entries: fill them, with numbers that"):
+        check_features(hidden)
+    with pytest.raises(ValueError, match="regions must not have masked entries: fill them, with the number of"):
+        adopt_regions(hidden, (3, 4), (3, 4))
+    with pytest.raises(ValueError, match="image must not have masked entries: fill them, with values that may count"):
+        check_picture(hidden.astype(np.uint8))
+    assert check_picture(np.ma.array(np.ones((3, 4), np.uint8))).shape == (3, 4, 3)  # a mask that hides nothing
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, 1e300])

@@ -1,9 +1,12 @@
 """Settings of features: what they default to, and what is refused."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from pictures import FEW_WORDS, IMAGES, assert_same_graphs
 
 from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings, WordSettings
@@ -44,6 +47,10 @@ def test_without_labels_images_have_the_usual_number_of_regions():
         ({"cnn": {"scale": -1.0}}, "scale must be positive, or 0"),
         ({"n_own": -1}, "n_own must not be negative"),
         ({"compactness": 0.0}, "compactness must be positive"),
+        ({"min_area": -0.5}, "min_area must not be negative, got -0.5"),
+        ({"min_area": float("nan")}, "min_area must not be negative, got nan"),
+        ({"cnn": {"surroundings": (0.2, 0.0)}}, "surroundings must be positive sides of squares, got"),
+        ({"cnn": {"maps": 0}}, "maps must be at least 1, got 0"),
         ({"words": {"node_words": (60,)}}, "node_words must be two positive numbers"),
         ({"words": {"edge_words": (0, 5)}}, "edge_words must be two positive numbers"),
         ({"words": {"stride": 0}}, "stride must be at least 1, got 0"),
@@ -55,6 +62,31 @@ def test_without_labels_images_have_the_usual_number_of_regions():
 def test_wrong_settings_are_refused(option, message):
     with pytest.raises(ValueError, match=message):
         FeatureSettings(**option)
+
+
+OPTIONS = st.fixed_dictionaries(
+    {},
+    optional={
+        "features": st.sampled_from(["bow", "cnn", "bow+cnn", "own"]),
+        "n_regions": st.integers(-1, 2000),
+        "compactness": st.floats(0.1, 100),
+        "boundaries": st.sampled_from([None, True, False]),
+        "random_state": st.integers(0, 2**31),
+        "words__softness": st.sampled_from([None, 0.0, 0.7]),
+        "words__node_words": st.tuples(st.integers(1, 99), st.integers(1, 99)),
+        "cnn__surroundings": st.lists(st.floats(0.01, 2), max_size=3),
+        "cnn__maps": st.integers(1, 5),
+    },
+)
+
+
+@given(options=OPTIONS)
+def test_settings_come_back_from_json(options):
+    settings = FeatureSettings.of(options)
+    assert FeatureSettings.of(json.loads(json.dumps(settings.to_dict()))) == settings
+    assert replace(settings) == settings
+    flat = {"features": "bow", **options, "random_state": 0}
+    assert FeatureSettings.of(flat).of_graphs == FeatureSettings.of({**flat, "random_state": 1}).of_graphs
 
 
 def test_boundaries_are_described_where_there_is_a_network():

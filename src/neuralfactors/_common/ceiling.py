@@ -115,5 +115,5 @@ class Ceiling:
 
 
 def _rounded(number: int) -> int:
-    # To one digit, as people would say it.
+    """The number to one digit, as people would say it."""
     return round(number, 1 - len(str(number)))

@@ -16,4 +16,4 @@ VOID = -1
 def refuse_masked(values: Any, name: str, filling: str = "-1 where there is no label") -> None:
     """Refuse an array some of whose entries are masked: numpy would drop the mask, and what lies beneath it count."""
     if np.ma.is_masked(values):
-        raise ValueError(f"{name} has masked entries: fill them, with {filling}")
+        raise ValueError(f"{name} must not have masked entries: fill them, with {filling}")

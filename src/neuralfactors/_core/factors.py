@@ -306,7 +306,7 @@ def _gradient(parameter: Tensor) -> Tensor:
 
 
 def _symmetric_entries(n_labels: int, order: int) -> Tensor:
-    # One output per multiset of labels: (a, b) and (b, a) point to the same one.
+    """The output of every joint labelling, one per multiset of labels: (a, b) and (b, a) have the same."""
     number: dict[tuple[int, ...], int] = {}
     entries = [number.setdefault(tuple(sorted(y)), len(number)) for y in product(range(n_labels), repeat=order)]
     return torch.tensor(entries, dtype=torch.int64)

@@ -153,7 +153,7 @@ class Classes:
 
 
 def _distinct(values: NDArray[np.int64]) -> NDArray[np.int64]:
-    # Sorted; small ones, such as indices, are counted, which is quicker than sorting them all.
+    """The different values, sorted; small ones are counted, which is quicker than sorting them all."""
     if 0 <= values.min(initial=0) <= values.max(initial=0) < 2**16:
         return np.flatnonzero(np.bincount(values.ravel()))
     return np.unique(values)

@@ -80,7 +80,7 @@ class RegionTrial:
         return [self._reduced(each) for each in self._samples]
 
     def _reduced(self, sample: LabelledImage) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-        # As the features will see it, and labels of the same size: ten large pictures would not fit in memory.
+        """Picture as the features will see it, and labels of its size: ten large pictures would not fit in memory."""
         image = rgb_of(reduce_to(check_picture(sample.read_image()), self._settings.max_side))
         labels = check_label_map(sample.read_labels(), sample.name)
         return image, enlarge(labels, (image.shape[0], image.shape[1]))

@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image as PILImage
 
+from neuralfactors._common.labels import refuse_masked
+
 Picture = NDArray[np.generic]  # (H, W, C)
 MOST_CHANNELS = 256  # more are taken for a picture whose channels come first
 DEEP = ("uint16", "uint32", "int16", "int32", "float16", "float32", "float64")
@@ -24,6 +26,7 @@ PREFIX = "channel_"
 
 def check_picture(image: object) -> Picture:
     """`image` (H, W, C), contiguous: uint8, another type of `DEEP`, or float32; grey of 8 bits becomes RGB."""
+    refuse_masked(image, "image", "values that may count")
     given = np.asarray(image)
     array = given[..., None] if given.ndim == 2 else given
     if array.ndim != 3 or array.dtype.name not in ("uint8", *DEEP) or array.size == 0:

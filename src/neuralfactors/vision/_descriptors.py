@@ -84,6 +84,6 @@ def daisy_layout(radius: int, rings: int, petals: int) -> list[Ring]:
 
 
 def _half_gaussian(sigma: float) -> list[float]:
-    # From the middle outwards, cut at four standard deviations; both halves together sum to one.
+    """A Gaussian from the middle outwards, cut at four standard deviations; both halves together sum to one."""
     half = np.exp(-0.5 * (np.arange(int(4 * sigma + 0.5) + 1) / sigma) ** 2)
     return [float(weight) for weight in half / (2 * half.sum() - half[0])]

@@ -69,7 +69,7 @@ def _slope(plane: Plane, axis: int) -> Plane:
 
 
 def _eigenvalues(one: Plane, other: Plane, mixed: Plane) -> tuple[Plane, Plane]:
-    # Of the symmetric matrices [[one, mixed], [mixed, other]], the larger first.
+    """Eigenvalues of the symmetric matrices [[one, mixed], [mixed, other]], the larger first."""
     middle, half = np.float32(0.5) * (one + other), np.float32(0.5) * (one - other)
     apart = np.sqrt(half * half + mixed * mixed)
     return np.asarray(middle + apart, np.float32), np.asarray(middle - apart, np.float32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors._common.labels import refuse_masked
 from neuralfactors.vision._cnn import region_means
 from neuralfactors.vision._region_geometry import enlarge
 from neuralfactors.vision._words import region_cells
@@ -12,6 +13,7 @@ from neuralfactors.vision._words import region_cells
 
 def check_features(given: object) -> NDArray[np.float32]:
     """Features (R, D) of regions, or (h, w, D) of a grid of pixels, as float32; others are refused."""
+    refuse_masked(given, "features", "numbers that may count")
     array = np.asarray(given)
     if array.dtype.kind not in "biuf" or array.ndim not in (2, 3) or array.size == 0:
         got = f"{array.dtype} of shape {array.shape}"

@@ -77,7 +77,7 @@ def _unpack_columns(parts: Arrays) -> NDArray[np.float32]:
 
 
 def _half(columns: NDArray[np.float32]) -> NDArray[np.float16] | NDArray[np.float32]:
-    # In 16 bits, if not one value changes.
+    """The values in 16 bits, if none of them changes by that."""
     with np.errstate(over="ignore"):
         half = columns.astype(np.float16)
     return half if np.array_equal(half, columns) else columns

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors._common.labels import refuse_masked
 from neuralfactors.vision import _kernels
 from neuralfactors.vision._region_geometry import enlarge, region_areas, region_centres, region_edges
 
@@ -57,6 +58,7 @@ def adopt_regions(given: NDArray[np.integer], shape: tuple[int, ...], reduced: t
     What is given has any number for each region, such as those of a watershed; they need not be connected. A region of
     which no pixel is left is gone.
     """
+    refuse_masked(given, "regions", "the number of a region")
     array = np.asarray(given)
     if array.dtype.kind not in "biu" or array.shape != tuple(shape):
         got = f"{array.dtype} of shape {array.shape}"

@@ -103,6 +103,8 @@ class CNNSettings:
             got = f"{self.finetune_epochs} and {self.finetune_rate}"
             raise ValueError(f"finetune_epochs must be at least 1 and finetune_rate positive, got {got}")
         object.__setattr__(self, "surroundings", tuple(self.surroundings))
+        if not all(0 < side < math.inf for side in self.surroundings):
+            raise ValueError(f"surroundings must be positive sides of squares, got {self.surroundings}")
 
 
 OWN_REGIONS = -1  # the number of regions where images come with them
@@ -194,6 +196,8 @@ class FeatureSettings:
             raise ValueError(f"n_own must not be negative, got {self.n_own}")
         if not self.compactness > 0:
             raise ValueError(f"compactness must be positive, got {self.compactness}")
+        if not self.min_area >= 0:
+            raise ValueError(f"min_area must not be negative, got {self.min_area}")
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> FeatureSettings:
