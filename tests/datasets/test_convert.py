@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pictures import smooth_picture
 from PIL import Image
-from scipy.io import savemat
+from scipy.io import loadmat, savemat
 
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._classes import ClassEntry, Classes
@@ -119,6 +119,37 @@ def test_a_label_file_that_is_not_one(tmp_path):
     path.write_bytes(b"no mat file")
     with pytest.raises(ValueError, match=r"coast_a.mat is not a label file with 'S' and 'names'"):
         CONVERTERS["siftflow"](tmp_path, tmp_path / "set")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"names": np.array(SIFTFLOW_NAMES[::-1], dtype=object)}, "coast_b.mat has other classes than .*coast_a.mat"),
+        ({"S": np.full((24, 32), 9, np.uint8)}, "coast_b.mat has other classes than .*coast_a.mat, or pixels of none"),
+    ],
+)
+def test_files_must_have_the_same_classes(tmp_path, change, message):
+    make_siftflow(tmp_path)
+    path = tmp_path / "SemanticLabels" / SIFTFLOW_FOLDER / "coast_b.mat"
+    content = loadmat(path)
+    savemat(path, {**{name: content[name] for name in ("S", "names")}, **change})
+    with pytest.raises(ValueError, match=message):
+        CONVERTERS["siftflow"](tmp_path, tmp_path / "set")
+
+
+@pytest.mark.parametrize(
+    ("listed", "message"),
+    [
+        ("coast_b.jpg\nharbour_z.jpg", "TestSet1.txt names harbour_z, which has no label map in"),
+        ("coast_b.jpg\ncoast_b.jpg", "TestSet1.txt names coast_b more than once"),
+    ],
+)
+def test_a_test_set_names_pictures_of_the_set_once(tmp_path, listed, message):
+    make_siftflow(tmp_path)
+    (tmp_path / "TestSet1.txt").write_text(listed)
+    with pytest.raises(ValueError, match=message):
+        CONVERTERS["siftflow"](tmp_path, tmp_path / "set")
+    assert not (tmp_path / "set").exists()
 
 
 def test_an_unknown_colour_is_named(tmp_path):

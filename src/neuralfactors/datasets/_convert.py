@@ -131,16 +131,18 @@ def convert_siftflow(source: str | os.PathLike[str], target: str | os.PathLike[s
         for part in ("Images", "SemanticLabels")
     )
     maps = {path.stem: path for path in _list(labels, "*.mat")}
-    names = _load_mat(next(iter(maps.values())))[1]
+    first = next(iter(maps.values()))
+    names = _load_mat(first)[1]
     colours = spaced_colours(len(names))
     classes = _classes([("void", (0, 0, 0)), *zip(names, colours, strict=True)])
-    pairs = ((name, images / f"{name}.jpg", _load_mat(path)[0]) for name, path in maps.items())
+    pairs = ((name, images / f"{name}.jpg", _indices_of(path, names, first)) for name, path in maps.items())
     splits = {}
     listed = next((p for p in (source / "TestSet1.txt", source / "TestSet.txt") if p.exists()), None)
     if listed:
         # Written on Windows: the separators are backslashes.
-        test = {line.replace("\\", "/").split("/")[-1].rsplit(".", 1)[0] for line in read_utf8(listed).split()}
-        splits = {"train": sorted(maps.keys() - test), "test": sorted(maps.keys() & test)}
+        test = [line.replace("\\", "/").split("/")[-1].rsplit(".", 1)[0] for line in read_utf8(listed).split()]
+        check_split(test, maps, listed, labels)
+        splits = {"train": sorted(maps.keys() - {*test}), "test": sorted(test)}
     return write_folder(target, pairs, classes, splits)
 
 
@@ -215,6 +217,14 @@ def _read_indices(path: Path, classes: Classes) -> NDArray[np.int64]:
     # The label of a class that counts is its place among those; void is 0 in the sets converted here, others follow.
     labels = read_labels(path, classes)
     return np.append([entry.index for entry in classes.kept], 0)[labels]
+
+
+def _indices_of(path: Path, names: list[str], first: Path) -> NDArray[np.integer]:
+    """The class of each pixel in a file, refused unless it has the same classes as the `first` one."""
+    indices, own = _load_mat(path)
+    if own != names or indices.max(initial=0) > len(names):
+        raise ValueError(f"{path} has other classes than {first}, or pixels of none of them")
+    return indices
 
 
 def _load_mat(path: Path) -> tuple[NDArray[np.integer], list[str]]:
