@@ -1,13 +1,16 @@
 """Labelled images from arrays: what is taken, and what is refused with which sentence."""
 
+from dataclasses import replace
+from functools import partial
+
 import numpy as np
 import pytest
 
 from neuralfactors.datasets import make_scenes
 from neuralfactors.estimators import StructuralSVM
-from neuralfactors.segmentation import ArraySample, Segmenter
-from neuralfactors.segmentation._labelled_images import to_samples, with_mirrored
-from neuralfactors.vision import FeatureSettings
+from neuralfactors.segmentation import ArraySample, PreparedImage, Segmenter
+from neuralfactors.segmentation._labelled_images import image_source, to_samples, with_mirrored
+from neuralfactors.vision import FeatureBuilder, FeatureSettings
 
 IMAGE = make_scenes(1, shape=(48, 64))[0][0]
 HALVES = np.repeat([[0, 1]], 32, axis=1).repeat(48, axis=0)  # (48, 64)
@@ -25,6 +28,18 @@ def test_labels_of_any_integer_type(dtype, classes):
     found = fit([(IMAGE, HALVES.astype(dtype))], classes=classes, balance=0.0)
     np.testing.assert_array_equal(found.predict_one(IMAGE), expected)
     assert found.class_names == (["0", "1"] if classes is None else ["left", "right"])
+
+
+@pytest.mark.parametrize("kind", [PreparedImage, partial(ArraySample, "image 1", labels=HALVES)])
+@pytest.mark.parametrize("what", ["regions", "features"])
+def test_what_comes_with_a_picture_must_not_be_masked(kind, what):
+    given = {"regions": HALVES, "features": HALVES[..., None]}[what]
+    settings = FeatureSettings(features="own" if what == "features" else "bow", n_own=int(what == "features"))
+    settings = replace(settings, n_regions=-1 if what == "regions" else 20)
+    builder = FeatureBuilder(settings)
+    builder.fit([image_source(kind(image=IMAGE, **{what: given}))])
+    with pytest.raises(ValueError, match=f"{what} must not have masked entries"):
+        builder.transform(image_source(kind(image=IMAGE, **{what: np.ma.masked_equal(given, 1)})))
 
 
 def test_lists_are_pairs_too():

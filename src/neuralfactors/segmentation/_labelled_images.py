@@ -42,7 +42,7 @@ class LabelledImage(Protocol):
 
 
 class InMemory:
-    """A picture in memory, with its regions, its features or both."""
+    """A picture in memory, with its regions, its features or both; masks of these are kept, to be refused."""
 
     image: AnyPicture
     regions: NDArray[np.integer] | None
@@ -61,12 +61,12 @@ class InMemory:
     @property
     def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
         """What reads the regions; None where they are to be found."""
-        return None if self.regions is None else partial(np.asarray, self.regions)
+        return None if self.regions is None else partial(np.asanyarray, self.regions)
 
     @property
     def read_features(self) -> Callable[[], NDArray[np.generic]] | None:
         """What reads the features; None where there are none."""
-        return None if self.features is None else partial(np.asarray, self.features)
+        return None if self.features is None else partial(np.asanyarray, self.features)
 
 
 @dataclass(frozen=True, eq=False)
