@@ -105,6 +105,15 @@ def test_labels_that_the_network_has_not_seen_are_those_of_whole_regions():
     assert (refined != labels[regions]).any()
 
 
+def test_frequent_labels_are_not_favoured_where_pictures_say_nothing():
+    flat = np.full((48, 48, 3), 90, dtype=np.uint8)
+    rare = np.random.default_rng(0).random((48, 48)) < 0.05
+    samples, _ = to_samples([(flat, rare.astype(int))], "train", CELL_CLASSES)
+    network = PixelNetwork.learn(samples, lambda sample: sample.read_image(), 2, 0)
+    ((of_cells, of_membranes),) = network.scores(network.mean[None])
+    assert abs(of_cells - of_membranes) < 0.3  # the logarithm of how much more frequent cells are is 2.9
+
+
 @pytest.mark.parametrize(("n_regions", "learns"), [(0, True), (40, False)])
 def test_pixels_are_refined_where_regions_are_chosen(n_regions, learns):
     samples, classes = to_samples(make_cells(2, shape=(48, 48)), "train", CELL_CLASSES)

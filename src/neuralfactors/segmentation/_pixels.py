@@ -2,6 +2,7 @@
 
 A region has one label. Near the borders between labels, where regions are most often wrong, each pixel takes one of the
 labels of its region and of that region's neighbours: the one that its own look and the scores of its region favour.
+These scores know how frequent labels are; the look says only how much likelier it makes one, lest that count twice.
 """
 
 from __future__ import annotations
@@ -17,7 +18,6 @@ from torch import nn
 from torch.nn.functional import cross_entropy
 
 from neuralfactors.learning._threads import one_thread
-from neuralfactors.segmentation._graphs import class_weights
 from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map
 from neuralfactors.vision._blas import one_blas_thread
 from neuralfactors.vision._filters import filter_responses
@@ -26,7 +26,6 @@ from neuralfactors.vision._region_geometry import enlarge, region_edges
 LOOKED_AT, PIXELS = 50, 4000  # training images, evenly spaced, and pixels of each
 HIDDEN, BATCH, RATE = 32, 1024, 0.003
 EPOCHS, STEPS = 40, 2000  # passes over the pixels, and the most steps that these may take
-BALANCE = 0.5  # how much rare classes count
 SEEN = 100  # pixels of a label, with fewer of which the network has no say in it
 
 View = Callable[[LabelledImage], NDArray[np.uint8]]
@@ -62,14 +61,13 @@ class PixelNetwork:
         X, y = (np.concatenate(part) for part in zip(*drawn, strict=True))
         mean, scale = X.mean(axis=0), 1 / np.maximum(X.std(axis=0), 1e-6)
         counts = np.bincount(y, minlength=n_labels)
-        weight = class_weights(counts.astype(np.float64), BALANCE)
-        inner, outer = _trained((X - mean) * scale, y, weight, n_labels, seed)
+        inner, outer = _trained((X - mean) * scale, y, counts, seed)
         layers = [part.detach().numpy() for layer in (inner, outer) for part in (layer.weight.T, layer.bias)]
         layers[-1] = np.where(counts < SEEN, np.float32(-np.inf), layers[-1])
         return cls(mean, scale, *(np.ascontiguousarray(layer) for layer in layers))
 
     def scores(self, responses: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Log-probabilities (N, L), but for a constant a pixel, of labels by these `responses` (N, D) of filters."""
+        """Log-likelihoods (N, L), but for a constant a pixel, of labels by these `responses` (N, D) of filters."""
         inner = self.scale[:, None] * self.inner
         hidden = responses @ inner
         hidden += self.inner_bias - self.mean @ inner
@@ -113,24 +111,27 @@ def candidates(regions: NDArray[np.int32], labels: NDArray[np.int64], n_labels: 
 
 
 def _trained(
-    X: NDArray[np.float32], y: NDArray[np.int64], weight: NDArray[np.float64] | None, n_labels: int, seed: int
+    X: NDArray[np.float32], y: NDArray[np.int64], counts: NDArray[np.int64], seed: int
 ) -> tuple[nn.Linear, nn.Linear]:
-    """The two layers, trained by Adam with a rate that falls to zero."""
+    """The two layers, trained by Adam with a rate that falls to zero.
+
+    What follows from the frequency of labels (L,) alone is added while they learn, so that they need not know it.
+    """
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        inner, outer = nn.Linear(X.shape[1], HIDDEN), nn.Linear(HIDDEN, n_labels)
+        inner, outer = nn.Linear(X.shape[1], HIDDEN), nn.Linear(HIDDEN, len(counts))
     network = nn.Sequential(inner, nn.ReLU(), outer)
     optimizer = torch.optim.Adam(network.parameters(), RATE)
     n_steps = min(STEPS, -(-EPOCHS * len(y) // BATCH))
     falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, n_steps)
     features, labels = torch.from_numpy(np.asarray(X, dtype=np.float32)), torch.from_numpy(y)
-    weights = None if weight is None else torch.from_numpy(weight).float()
+    known = torch.from_numpy(np.log(np.maximum(counts, 1) / len(y)).astype(np.float32))
     order = torch.Generator().manual_seed(seed)
     with one_thread():
         for _ in range(n_steps):
             rows = torch.randint(len(labels), (BATCH,), generator=order)
             optimizer.zero_grad()
-            torch.autograd.backward(cross_entropy(network(features[rows]), labels[rows], weights))
+            torch.autograd.backward(cross_entropy(network(features[rows]) + known, labels[rows]))
             optimizer.step()
             falling.step()
     return inner, outer
