@@ -31,6 +31,7 @@ def test_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
+@pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")  # readers see what the pages show, no more
 @pytest.mark.parametrize("page", [page for page in PAGES if ">>> " in TEXTS[page]])
 def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # where pages write files
