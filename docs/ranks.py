@@ -7,43 +7,43 @@ FOLDER = Path(__file__).parent
 PER_RANK = (6, 48)  # graphs a step
 
 PAGE = """# What several ranks cost
-The ranks of `torchrun` send one message a step, the sum of their gradients. Each holds a copy of the model and of its
-optimiser, and infers only the graphs of its share. Here the model has {parameters:,} parameters: 90 and 32 features,
-256 and 512 hidden units, {labels} labels, as for MSRC-21.
+The ranks of `torchrun` exchange one message per step: the sum of their gradients. Each rank holds a copy of the model
+and of its optimiser, and runs inference only on its share of the graphs. Here the model has {parameters:,} parameters:
+90 and 32 features, 256 and 512 hidden units, {labels} labels, as for MSRC-21.
 
 ## Measured: two ranks of one core each
-{graphs} made-up graphs of {nodes} nodes, {batch_size} a step.
+{graphs} synthetic graphs of {nodes} nodes, {batch_size} a step.
 
 | | median |
 | --- | ---: |
 | CPU time of a step on one rank | {step_alone:.0f} ms |
 | CPU time of a step on the slower of two ranks | {step_of_two:.0f} ms |
 | the message of a step | {message:.1f} ms |
-| the message, and waiting for the other rank | {waiting:.0f} ms |
-| **times as fast as one rank, by CPU time and messages** | **{gain_by_cpu:.2f}** |
-| times as fast by the clock, other programs running | {gain:.2f} |
-| the same for two processes that have nothing to do with each other | {machine:.2f} |
+| the message and the wait for the other rank | {waiting:.0f} ms |
+| **speed-up over one rank, by CPU time and messages** | **{gain_by_cpu:.2f}** |
+| speed-up by the clock, while other programs ran | {gain:.2f} |
+| the same for two unrelated processes | {machine:.2f} |
 
-What is lost is the step of the optimiser, which every rank repeats, and waiting for the rank with the harder graphs. A
-message takes:
+The rest is lost to the step of the optimiser, which every rank repeats, and to the wait for the rank with the harder
+graphs. A message takes:
 
 | numbers | ms |
 | ---: | ---: |
 {messages}
 
 ## What to expect of more ranks
-In a ring of n ranks a message takes 2 (n − 1) times the latency, and 2 (n − 1) / n times its size by the bandwidth. Two
-ranks of this machine have a latency of {latency:.2f} ms and a bandwidth of {bandwidth:.1f} GB/s. The table is computed
-from these and was not measured; your network has figures of its own. The percentages are the share of a step that is
-work:
+In a ring of n ranks, a message takes 2 (n − 1) times the latency plus 2 (n − 1) / n times its size divided by the
+bandwidth. Two ranks of this machine had a latency of {latency:.2f} ms and a bandwidth of {bandwidth:.1f} GB/s. The
+table is computed from these figures, not measured; your network will differ. The percentages are the share of a step
+that is not spent on messages:
 
 | ranks | message | {headers} |
 | ---: | ---: | {rule} |
 {rows}
 
-So give each rank enough to do. `batch_size` is the batch of all ranks together, and more ranks than graphs in a batch
-are of no use. A larger batch means fewer steps an epoch, and may need more epochs or a higher `learning_rate`. Hundreds
-of cores are better used by a search for settings (`tune --dask`) or by several seeds: these do not wait for each other.
+So give each rank enough to do. `batch_size` counts the graphs of all ranks together, and more ranks than graphs in a
+batch are useless. A larger batch means fewer steps per epoch, and may need more epochs or a higher `learning_rate`.
+Hundreds of cores are better used for a search (`tune --dask`) or for several seeds, which need no messages.
 
 Made by `python docs/ranks.py` from the figures of `python benchmarks/ranks.py --record docs/ranks.json`.
 """

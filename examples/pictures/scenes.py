@@ -1,7 +1,7 @@
 """
 Segment images end to end
 =========================
-Sky and water look alike in these drawings, and so do boats and balloons; what lies above what tells them apart.
+Sky and water look alike in these drawings, and so do boats and balloons. Only the layout separates them.
 :class:`~neuralfactors.Segmenter` takes pictures and label maps. It finds regions, describes them, and learns to label
 them jointly.
 """

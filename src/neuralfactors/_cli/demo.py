@@ -41,7 +41,7 @@ def demo(
         with options.resumable(out):
             experiment.resume(out, means)
     else:
-        tell(f"Drawing {scenes} scenes. Sky and water look alike; what lies above land tells them apart.")
+        tell(f"Drawing {scenes} scenes. Sky and water look alike; only the layout separates them.")
         write_scenes(folder.scenes, scenes, random_state=seed)
         with options.resumable(out):
             experiment.train(config, out, means, options.command_line())

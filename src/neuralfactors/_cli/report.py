@@ -19,7 +19,7 @@ def tell_report(run: Path) -> None:
 
 @command("report", "neuralfactors report runs/demo")
 def report(run: options.Run) -> None:
-    """Write a run's report: one HTML file that needs no network."""
+    """Write a run's report: one HTML file that works offline."""
     from neuralfactors._report import write_report
 
     echo(str(write_report(run)))

@@ -33,7 +33,7 @@ FEATURES = {
 
 
 def write_report(run_folder: str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Path:
-    """The path of the HTML report of a run: one file that needs no network and loads no model.
+    """The path of the HTML report of a run: one file that works offline, made without loading a model.
 
     What is missing or damaged is left out and named in the report. It is `report.html` in the run folder, or `out`,
     replaced in one step. FileNotFoundError says that there is no such folder or no run in it, ValueError that the run

@@ -1,7 +1,7 @@
 """Folders in, pictures and labels out; and synthetic scenes, chains and grids. Does not import vision.
 
 - `ImageFolder` reads a labelled image set by split; `convert_*` make such folders of published sets.
-- `make_scenes`, `write_scenes`: pictures in which only context tells classes apart.
+- `make_scenes`, `write_scenes`: pictures in which only context separates some classes.
 - `make_cells`, `write_cells`: micrographs of cells with thin membranes.
 - `make_chains`, `make_grids`, `make_synergy`, `load_letters`, `load_snakes`: graphs with labels, without pictures.
 - `load_scene`: points with several labels each.

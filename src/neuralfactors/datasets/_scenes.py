@@ -62,7 +62,7 @@ Scene = tuple[NDArray[np.uint8], NDArray[np.int64]]
 def make_scenes(
     n: int, *, shape: tuple[int, int] = (120, 160), noise: float = 0.03, random_state: RandomState = 0
 ) -> list[Scene]:
-    """Pictures with their labels, in which only context tells some classes apart.
+    """Pictures with their labels, in which only context separates some classes.
 
     Sky and water are drawn alike, and so are forest and meadow, and balloon and boat. Where parts lie varies so much
     that the place in the picture tells little either.
