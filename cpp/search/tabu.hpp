@@ -56,6 +56,7 @@ class TabuSearch {
  private:
   static constexpr float kNone = -std::numeric_limits<float>::infinity();
   static constexpr int kLanes = 4;
+  static constexpr float kRounding = 1e-6f;  // of the range of a table
   static constexpr int kTenure = 10;   // moves that a label stays out of bounds, at least; less than twice that at most
   static constexpr int kLongest = 64;  // a few more where others would be allowed again at the same time
   static constexpr int kDense = 8;     // parts of the nodes: where one has more neighbours, the tree is built anew
@@ -71,6 +72,7 @@ class TabuSearch {
   const Model& model_;
   int stride_ = 0;                     // of rows, which are padded
   std::vector<float> unary_, tables_;  // padded with kNone and with 0
+  std::vector<float> content_;         // (V) a score of its label with which a node can gain nothing, whatever it meets
   std::vector<int> begin_;             // (V + 1)
   std::vector<Arc> arc_;
   std::vector<int> labels_;
@@ -93,6 +95,7 @@ class TabuSearch {
     const Model& m = model_;
     begin_.assign(1, 0);
     for (int i = 0; i < m.n_nodes; ++i) {
+      content_.push_back(*std::max_element(m.row(i), m.row(i) + m.count[i]));
       for (int q = m.out_begin[i]; q < m.out_begin[i + 1]; ++q) copy_table(i, m.later[q], q, true);
       for (int q = m.in_begin[i]; q < m.in_begin[i + 1]; ++q) copy_table(i, m.earlier[q], m.out_slot[q], false);
       begin_.push_back(static_cast<int>(arc_.size()));
@@ -102,9 +105,14 @@ class TabuSearch {
   void copy_table(int from, int to, int slot, bool forward) {
     arc_.push_back({to, tables_.size()});
     tables_.resize(tables_.size() + static_cast<std::size_t>(model_.count[from]) * stride_, 0.f);
-    float* out = tables_.data() + arc_.back().table;
+    float *out = tables_.data() + arc_.back().table, low = -kNone, high = kNone;
     for (int a = 0; a < model_.count[from]; ++a, out += stride_)
-      for (int b = 0; b < model_.count[to]; ++b) out[b] = forward ? model_.at(slot, a, b) : model_.at(slot, b, a);
+      for (int b = 0; b < model_.count[to]; ++b) {
+        out[b] = forward ? model_.at(slot, a, b) : model_.at(slot, b, a);
+        low = std::min(low, out[b]);
+        high = std::max(high, out[b]);
+      }
+    content_[from] += high - kRounding * (high - low);
   }
 
   const float* table_row(const Arc& arc, int label) const {
@@ -131,7 +139,8 @@ class TabuSearch {
     visits += model_.n_nodes;
   }
 
-  // What the best move of a node gains.
+  // What the best move of a node gains. Nodes that violate nothing stay: where scores are constraints, moves of them
+  // lead nowhere, and there are always some that cost nothing.
   void rate(int i) {
     const float *scores = row(score_of_, i), *ban = row(ban_, i);
     float most[kLanes] = {kNone, kNone, kNone, kNone};
@@ -140,7 +149,9 @@ class TabuSearch {
         const float x = scores[a + lane] + ban[a + lane];
         most[lane] = most[lane] > x ? most[lane] : x;
       }
-    gain_[leaves_ + i] = std::max(std::max(most[0], most[1]), std::max(most[2], most[3])) - scores[labels_[i]];
+    const float own = scores[labels_[i]];
+    gain_[leaves_ + i] =
+        own < content_[i] ? std::max(std::max(most[0], most[1]), std::max(most[2], most[3])) - own : kNone;
   }
 
   int best_label(int i) const {
