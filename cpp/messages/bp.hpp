@@ -16,7 +16,7 @@ constexpr int kBpIterations = 50, kBpPatience = 10;
 template <class T>
 void iterate_bp(Task<T>& task, Relaxation<T>& relaxation, int budget, int patience) {
   relaxation.start_max_product();
-  for (int k = 0, since = 0; k < budget && since < patience && !task.out_of_time(); ++k) {
+  for (int k = 0, since = 0; k < budget && since < patience && !task.optimal() && !task.out_of_time(); ++k) {
     since = relaxation.max_product_sweep(kDamping) ? 0 : since + 1;
     relaxation.max_product_sweep(kDamping);
     ++task.out.iterations;

@@ -163,6 +163,14 @@ def test_every_iterative_method_keeps_to_the_limit(method):
     assert r.score == pytest.approx(p.score(r.labels), rel=1e-12)
 
 
+@pytest.mark.parametrize("method", ["auto", "trws", "bp"])
+def test_a_proof_ends_the_search_before_the_limit(method):
+    start = time.perf_counter()
+    r = solve(np.eye(3), np.zeros((3, 3)), [[0, 1], [1, 2], [2, 0]], method=method, time_limit=60)
+    assert (r.score, r.status) == (3, "optimal")
+    assert time.perf_counter() - start < 30
+
+
 def test_no_time_at_all_gives_a_labelling_and_a_bound():
     p = planar(100, 6, 0.5)
     for method in ["auto", *PARTS]:
