@@ -193,7 +193,7 @@ def as_pointers(ptr: ArrayLike | None, n_rows: int, name: str, rows: str) -> NDA
 
 
 def as_count(value: int, name: str) -> int:
-    """A positive integer."""
+    """A positive integer that the kernel can count to."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 1 <= value < 2**31:
-        raise ValueError(f"{name} must be None or a positive integer, got {value!r}")
+        raise ValueError(f"{name} must be None or an integer from 1 to 2**31 - 1, got {value!r}")
     return int(value)
