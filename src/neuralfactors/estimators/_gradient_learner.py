@@ -137,10 +137,9 @@ class GradientEstimator(StructuredEstimator):
 
         A model from `fit` or from a file is trained further. In place of the schedule "cosine", which ends after
         `max_iter` epochs, the learning rate is constant. Parameters changed by `set_params` count from here on; those
-        that describe the factors, which are made already, must be the same. What "auto" stood for in the first call, or
-        in `fit`, stays. The optimiser keeps its state; with another `optimizer` or `averaging`, or a momentum where
-        there was none, it and the average start again. With `averaging`, the model has the average after every call,
-        and the optimiser continues from its own iterate.
+        that describe the factors, which exist already, must be the same. What "auto" stood for in the first call or in
+        `fit` stays. The optimiser keeps its state; with another `optimizer` or `averaging`, or a first momentum, it and
+        the average start again. With `averaging`, the model has the average after every call.
 
         Parameters
         ----------

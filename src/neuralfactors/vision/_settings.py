@@ -120,9 +120,8 @@ class FeatureSettings:
         What describes a region: bags of words, averages of a network's feature maps, or both; features that come with
         the images stand beside these, and are all there is with "own".
     n_regions : int, default=0
-        Regions of an image. 0: as many as the labels of the training images need, where a `Segmenter` learns from
-        them, at least `usual_regions`; without labels, so many. −1: images come with regions, none are found; a
-        `Segmenter` that learns from such images sets it.
+        Regions of an image. 0: as many as the labels of a `Segmenter`'s training images need, at least `usual_regions`;
+        without labels, `usual_regions`. −1: images come with regions; a `Segmenter` that learns from such sets it.
     compactness : float, default=30.0
         See `find_regions`. Where the number of regions is chosen, half or twice as much may be.
     min_area : float, default=0.0
@@ -144,15 +143,14 @@ class FeatureSettings:
     cnn : CNNSettings, default=CNNSettings()
         What becomes of its feature maps; a mapping of the same options will do.
     max_side : int, default=1024
-        Larger images are reduced to this before anything else; the labels are painted at full size again.
+        Larger images are reduced to this before anything else; labels are painted at full size.
     random_state : int, RandomState, Generator or None, default=0
         Seed of the clustering into words; a generator is asked for one at once, which is then kept.
     refine : bool, default=None
         Whether pixels near the borders between labels choose among the labels around them, by a small network that
         looks at them alone. None: where a `Segmenter` chooses the number of regions.
     n_own : int, default=0
-        How many features of a region or pixel come with every image; a `Segmenter` that learns from such images sets
-        it.
+        Features of a region or pixel that come with every image; a `Segmenter` that learns from such images sets it.
 
     Examples
     --------
