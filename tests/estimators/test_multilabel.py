@@ -49,6 +49,21 @@ def test_unknown_labels_do_not_count_in_the_tree():
     assert [0, 2] in chow_liu_tree(more).tolist()
 
 
+@pytest.mark.parametrize(
+    ("Y", "message"),
+    [
+        ([[0, 2], [1, 0]], r"Y must hold 0, 1, or -1 where a label is not known, got \[0 1 2\]"),
+        ([[0.5, 1.0]], "Y must hold 0, 1, or -1"),
+        ([0, 1], r"Y must have shape \(2, K\), got \(2,\)"),
+        (np.ma.masked_equal([[0, 1], [1, 0]], 1), "Y must not have masked entries: fill them, with -1 where"),
+    ],
+)
+def test_trees_are_of_indicators(Y, message):
+    for learn in (chow_liu_tree, lambda Y: MultiLabelClassifier().fit(np.eye(len(Y)), Y)):
+        with pytest.raises(ValueError, match=message):
+            learn(Y)
+
+
 @pytest.mark.parametrize(("edges", "n_edges"), [("chow_liu", 3), ("full", 6), ([[0, 1], [2, 3]], 2), ([], 0)])
 def test_predictions_are_the_best_of_all(points, edges, n_edges):
     X, Y = points

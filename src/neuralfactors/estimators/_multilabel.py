@@ -15,6 +15,7 @@ from sklearn.base import ClassifierMixin, clone
 from sklearn.utils.validation import check_array, check_is_fitted
 from torch import Tensor, nn
 
+from neuralfactors._common.labels import refuse_masked
 from neuralfactors._common.persistence import State
 from neuralfactors._common.seeds import seed_of
 from neuralfactors._core.factors import Factor
@@ -219,7 +220,7 @@ def chow_liu_tree(Y: ArrayLike) -> NDArray[np.int64]:
     >>> chow_liu_tree([[0, 0, 1], [1, 1, 1], [1, 1, 0], [0, 0, 0]]).tolist()
     [[0, 1], [0, 2]]
     """
-    information = _mutual_information(np.asarray(Y))
+    information = _mutual_information(check_indicators("Y", Y, len(np.asarray(Y))))
     # The largest tree is the smallest of what is left to more than the maximum; a weight of 0 would be no edge.
     costs = np.triu(information.max() + 1.0 - information, k=1)
     tree = scipy.sparse.csgraph.minimum_spanning_tree(costs).tocoo()
@@ -228,6 +229,7 @@ def chow_liu_tree(Y: ArrayLike) -> NDArray[np.int64]:
 
 def check_indicators(name: str, Y: ArrayLike, n_points: int, n_outputs: int | None = None) -> NDArray[np.int64]:
     """`Y` as int64 (N, K), refused unless it holds 0, 1 or −1 for every point and label."""
+    refuse_masked(Y, name)
     labels = np.asarray(Y)
     expected = f"({n_points}, {n_outputs or 'K'})"
     if labels.ndim != 2 or len(labels) != n_points or n_outputs not in (None, labels.shape[1]):
