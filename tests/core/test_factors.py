@@ -50,8 +50,9 @@ def test_activations_by_name(activation):
     ("arguments", "message"),
     [
         ({"activation": "sine"}, "activation must be one of .*'tanh'.* or a callable, got 'sine'"),
-        ({"n_labels": 0}, "n_labels, order and hidden units must be at least 1 .*got n_labels=0"),
+        ({"n_labels": 0}, "n_labels, order and hidden units must be integers ≥ 1 .*got n_labels=0"),
         ({"hidden": (3, 0)}, r"hidden=\(3, 0\)"),
+        ({"hidden": (4.5,)}, r"hidden=\(4.5,\)"),
         ({"hidden": 3}, r"hidden must be a sequence with the units of each layer, got 3: try \(3,\)"),
         ({"hidden": (3,), "dropout": 1.0}, "dropout must be at least 0 and below 1, got 1.0"),
     ],

@@ -28,6 +28,8 @@ def settings_of(**changes):
         ({"pretrain": 1.5}, "pretrain"),
         ({"patience": 0}, "patience"),
         ({"t0": -1.0}, "t0"),
+        ({"t0": float("nan")}, "t0 must be a finite number ≥ 0, got nan"),
+        ({"t0": float("inf")}, "t0 must be a finite number ≥ 0, got inf"),
         ({"keep": "best"}, "keep must be one of"),
         ({"schedule": "linear"}, "schedule must be one of"),
     ],

@@ -151,9 +151,10 @@ class Factor(nn.Module):
         super().__init__()
         if not isinstance(hidden, Iterable):
             raise ValueError(f"hidden must be a sequence with the units of each layer, got {hidden!r}: try ({hidden},)")
-        if n_labels < 1 or order < 1 or n_features < 0 or any(units < 1 for units in hidden):
+        wrong = any(not isinstance(units, (int, np.integer)) or units < 1 for units in hidden)
+        if n_labels < 1 or order < 1 or n_features < 0 or wrong:
             raise ValueError(
-                "n_labels, order and hidden units must be at least 1 and n_features at least 0, "
+                "n_labels, order and hidden units must be integers ≥ 1 and n_features at least 0, "
                 f"got n_labels={n_labels}, order={order}, hidden={tuple(hidden)}, n_features={n_features}"
             )
         self.n_features = n_features

@@ -94,6 +94,7 @@ class Decoder(BaseEstimator):
         Decoder
             A copy, which knows this one as its `fine`.
         """
+        check_options(self.method, self.tol, max_iter=self.max_iter)  # as they were given, not 600 times that
         rough = copy(self)
         rough.tol, rough._fine = 600 * self.tol, self
         return rough

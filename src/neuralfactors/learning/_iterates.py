@@ -16,7 +16,7 @@ class Iterates:
 
     def __init__(self, model: nn.Module, parameters: Sequence[Tensor], averaging: str | None) -> None:
         self.model, self.parameters = model, parameters
-        self.average = Average(averaging, parameters) if averaging else None
+        self.average = None if averaging is None else Average(averaging, parameters)
         self.own_values: list[Tensor] | None = None  # the optimiser's iterate while the model shows the average
         self.best_values = [parameter.detach().clone() for parameter in parameters]
         self.best_buffers = [buffer.detach().clone() for buffer in self.buffers]

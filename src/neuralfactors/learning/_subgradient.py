@@ -101,8 +101,8 @@ class Subgradient(BaseEstimator):
         check_count("pretrain", self.pretrain, least=0)
         if self.patience is not None:
             check_count("patience", self.patience)
-        if self.t0 < 0:
-            raise ValueError(f"t0 must not be negative, got {self.t0}")
+        if not 0 <= self.t0 < float("inf"):
+            raise ValueError(f"t0 must be a finite number ≥ 0, got {self.t0}")
         check_option("keep", self.keep, ("objective", "validation", "last"))
         check_option("schedule", self.schedule, SCHEDULES)
 
