@@ -105,6 +105,12 @@ def test_unknown_variant_and_unfinished_run(call, trained, scenes, tmp_path):
     refused(call("predict", tmp_path, scenes / "images", "--out", tmp_path), "no finished model", "resume")
 
 
+def test_a_picture_unlike_those_of_training_is_named(call, trained, tmp_path):
+    deep = tmp_path / "deep.png"
+    Image.fromarray(np.zeros((9, 9), dtype=np.uint16)).save(deep)
+    refused(call("predict", trained, deep, "--out", tmp_path / "maps"), f"{deep}: the training images have 3 channels")
+
+
 def test_pages_and_channels(call, cache, tmp_path):
     tifffile = pytest.importorskip("tifffile")
     data = write_cells(tmp_path / "cells", 5, shape=(48, 48))
@@ -122,5 +128,5 @@ def test_pages_and_channels(call, cache, tmp_path):
     assert call("predict", tmp_path / "run", picture, "--out", maps).code == 0
     assert Image.open(maps / "cells_0000.overlay.jpg").size == (48, 48)
     told = refused(call("predict", tmp_path / "run", picture, "--out", maps, "--pages", "pictures"))
-    assert "trained on 2 channels of 16 bits, but the image has 1 channel of 16 bits" in told
+    assert "have 2 channels of 16 bits, but this image has 1 channel of 16 bits" in told
     assert call("report", tmp_path / "run").code == 0

@@ -38,7 +38,7 @@ def test_learnt_from_and_labelled(make, tmp_path):
     loaded = Segmenter.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict([PreparedImage(image)])[0], found)
     assert loaded.explain(image).picture().dtype == np.uint8
-    with pytest.raises(ValueError, match=r"the model was trained on .* but the image has 3 channels of 8 bits"):
+    with pytest.raises(ValueError, match=r"the training images have .* but this image has 3 channels of 8 bits"):
         loaded.predict_one(CELLS[0][0])
 
 
@@ -93,3 +93,16 @@ def _read(path):
 
     picture = Image.open(path)
     return picture if picture.mode == "P" else picture.convert("L")
+
+
+@pytest.mark.parametrize(("usual", "odd"), [(np.uint8, np.uint16), (np.uint16, np.uint8)])
+def test_a_picture_unlike_the_others_is_named(usual, odd, tmp_path):
+    from PIL import Image
+
+    data = write_cells(tmp_path / "cells", 5, shape=(48, 48))
+    last = ImageFolder(data).splits["train"][-1]
+    for path in (data / "images").iterdir():
+        grey = np.asarray(Image.open(path).convert("L")).astype(odd if path.stem == last else usual)
+        Image.fromarray(grey).save(path)
+    with pytest.raises(ValueError, match=rf"images.{last}\.png: the training images have .* but this image has "):
+        new().fit(ImageFolder(data))

@@ -109,12 +109,12 @@ def test_their_graphs(kind, picture, tmp_path):
     again = FeatureBuilder.from_state(*builder.state(), cache=tmp_path)  # as a file would hold it
     assert_same_graphs(builder.transform(images[1]), again.transform(images[1]))
     assert_same_graphs(builder.transform(images[1]), again.transform(images[1]))
-    with pytest.raises(ValueError, match=r"the model was trained on .*, but the image has 3 channels of 8 bits"):
+    with pytest.raises(ValueError, match=r"the training images have .*, but this image has 3 channels of 8 bits"):
         builder.transform(IMAGES[0])
 
 
 def test_images_are_alike():
-    with pytest.raises(ValueError, match="there are 1 channel of 16 bits and 2 channels of 16 bits"):
+    with pytest.raises(ValueError, match="have 1 channel of 16 bits, but this image has 2 channels of 16 bits"):
         FeatureBuilder(FEW_WORDS).fit([deep(1), deep(2)])
-    with pytest.raises(ValueError, match="trained on 3 channels of 8 bits, but the image has 1 channel of floats"):
+    with pytest.raises(ValueError, match="have 3 channels of 8 bits, but this image has 1 channel of floats"):
         FeatureBuilder(FEW_WORDS).fit(IMAGES).transform(np.zeros((30, 30)))

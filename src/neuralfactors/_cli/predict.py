@@ -122,15 +122,17 @@ def _predict(
     from neuralfactors.datasets._folder import read_beside
     from neuralfactors.segmentation import PreparedImage
     from neuralfactors.vision._channels import rgb_of
+    from neuralfactors.vision._sources import naming
 
     image = read_image(each.path, pages=each.pages)
     given = {what: read_beside(folder, each.name, what) for what, folder in beside.items()}
     picture = PreparedImage(image, **given)
     out.mkdir(parents=True, exist_ok=True)
-    if confidence:
-        labels, sure = segmenter.predict_with_confidence(picture)
-    else:
-        labels = segmenter.predict_one(picture)
+    with naming(str(each.path)):
+        if confidence:
+            labels, sure = segmenter.predict_with_confidence(picture)
+        else:
+            labels = segmenter.predict_one(picture)
     classes = segmenter.describer_.classes
     files = each.outputs(out)
     index = np.array([entry.index for entry in classes.kept], dtype=np.uint16)  # large pictures stay within memory

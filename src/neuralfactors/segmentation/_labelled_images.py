@@ -189,14 +189,15 @@ def image_source(sample: LabelledImage | PreparedImage) -> ImageSource:
     plain = _picture_source(sample)
     if regions is None and features is None:
         return plain
-    return KeyedSource(sample.read_image, partial(_digest_of_all, plain, regions, features), regions, features)
+    told = plain.name if isinstance(plain, KeyedSource) else ""
+    return KeyedSource(sample.read_image, partial(_digest_of_all, plain, regions, features), regions, features, told)
 
 
 def _picture_source(sample: LabelledImage | PreparedImage) -> ImageSource:
     if isinstance(sample, Mirrored):
-        return KeyedSource(sample.read_image, partial(_mirrored_digest, sample.sample))
+        return KeyedSource(sample.read_image, partial(_mirrored_digest, sample.sample), name=sample.name)
     if isinstance(sample, Sample):
-        return KeyedSource(sample.read_image, partial(_file_key, sample))
+        return KeyedSource(sample.read_image, partial(_file_key, sample), name=str(sample.image_path))
     return sample.image if isinstance(sample, InMemory) else sample.read_image
 
 

@@ -24,7 +24,7 @@ from neuralfactors.vision._network_identity import fingerprint
 from neuralfactors.vision._parallel import map_items
 from neuralfactors.vision._sequence import ImageGraphs
 from neuralfactors.vision._settings import FeatureSettings
-from neuralfactors.vision._sources import ImageSource, KeyedSource, given_with, image_key, read
+from neuralfactors.vision._sources import ImageSource, KeyedSource, given_with, image_key, naming, read
 from neuralfactors.vision._words import learn_words
 
 MAX_WORD_IMAGES = 500  # their descriptors, some 200 KB an image, must fit in memory together
@@ -319,7 +319,8 @@ def _sample(
     source: ImageSource, settings: FeatureSettings, room: int, channels: Channels | None
 ) -> tuple[dict[str, NDArray[np.float32]], Draft | None]:
     # The draft, too, where it does not take more than `room` bytes.
-    made = draft(read(source), settings, given_with(source), channels)
+    with naming(source):
+        made = draft(read(source), settings, given_with(source), channels)
     return sample_descriptors(made), made if made.nbytes <= room else None
 
 
@@ -328,5 +329,6 @@ def _describe(
 ) -> ImageGraph:
     if isinstance(source, Draft):
         return describe(source, settings, words, network)
-    made = draft(read(source), settings, given_with(source), Channels.of(words))
+    with naming(source):
+        made = draft(read(source), settings, given_with(source), Channels.of(words))
     return describe(made, settings, words, network)

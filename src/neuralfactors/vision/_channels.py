@@ -92,8 +92,8 @@ class Channels:
         for picture in pictures:
             if not samples and is_plain(picture):
                 return None
-            if samples and (_kind(picture) != _kind(samples[0])):
-                raise ValueError(f"all images must be alike, but there are {_told(samples[0])} and {_told(picture)}")
+            if samples and _kind(picture) != _kind(samples[0]):
+                continue  # `check` refuses it, where its name is known
             samples.append(picture[::SAMPLED, ::SAMPLED])
             if len(samples) == LOOKED_AT:
                 break
@@ -121,7 +121,7 @@ class Channels:
         """`picture`, refused unless it has the channels and the depth that this was learnt from."""
         known = (len(self.low), int(self.depth[0]))
         if _kind(picture) != known:
-            raise ValueError(f"the model was trained on {_described(*known)}, but the image has {_told(picture)}")
+            raise ValueError(_unlike(known, picture))
         return picture
 
     def values(self, picture: Picture) -> NDArray[np.float32]:
@@ -142,7 +142,7 @@ class Channels:
 def check_plain(picture: Picture) -> Picture:
     """`picture`, refused unless it is RGB of 8 bits, as those that a model without channels was trained on."""
     if not is_plain(picture):
-        raise ValueError(f"the model was trained on {_described(3, 8)}, but the image has {_told(picture)}")
+        raise ValueError(_unlike((3, 8), picture))
     return picture
 
 
@@ -176,5 +176,5 @@ def _described(n_channels: int, depth: int) -> str:
     return f"{n_channels} channel{'s' * (n_channels > 1)} {bits}"
 
 
-def _told(picture: Picture) -> str:
-    return _described(*_kind(picture))
+def _unlike(known: tuple[int, int], picture: Picture) -> str:
+    return f"the training images have {_described(*known)}, but this image has {_described(*_kind(picture))}"

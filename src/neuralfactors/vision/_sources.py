@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -33,10 +34,23 @@ class KeyedSource:
     digest: Callable[[], str]
     read_regions: Callable[[], NDArray[np.integer]] | None = None
     read_features: Callable[[], NDArray[np.generic]] | None = None
+    name: str = ""  # of its file, for errors
 
     def __call__(self) -> Picture:
         """The image (H, W, C)."""
         return self.read()
+
+
+@contextmanager
+def naming(source: ImageSource | str) -> Iterator[None]:
+    """Let errors about an image begin with the name of its file, where `source` tells one or is one."""
+    name = source if isinstance(source, str) else getattr(source, "name", "")
+    try:
+        yield
+    except ValueError as error:
+        if not name or name in str(error):
+            raise
+        raise ValueError(f"{name}: {error}") from error
 
 
 def read(source: ImageSource) -> Picture:
