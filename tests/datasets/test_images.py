@@ -88,11 +88,14 @@ def test_label_maps_may_be_arrays_and_pages(tmp_path):
     np.save(tmp_path / "a.npy", INDICES)
     pages = [Image.fromarray(np.roll(INDICES, n)) for n in range(3)]
     pages[0].save(tmp_path / "a.tif", save_all=True, append_images=pages[1:])
-    np.testing.assert_array_equal(read_labels(tmp_path / "a.npy", CLASSES), read_labels(tmp_path / "a.tif", CLASSES))
-    second = read_labels(tmp_path / "a.tif", CLASSES, page=1)
-    np.testing.assert_array_equal(second, np.roll(read_labels(tmp_path / "a.npy", CLASSES), 1))
-    with pytest.raises(ValueError, match=r"a\.tif could not be read as an image"):
+    for n in (0, 1):
+        page = read_labels(tmp_path / "a.tif", CLASSES, page=n)
+        np.testing.assert_array_equal(page, np.roll(read_labels(tmp_path / "a.npy", CLASSES), n))
+    with pytest.raises(ValueError, match=r"a\.tif could not be .*: it has 3 pages, but its picture has more"):
         read_labels(tmp_path / "a.tif", CLASSES, page=3)
+    for read in (lambda path: read_labels(path, CLASSES), read_regions):  # which of them, nobody has said
+        with pytest.raises(ValueError, match=r"a\.tif could not be .*: it has 3 pages, where one is expected"):
+            read(tmp_path / "a.tif")
 
 
 def test_transparency_is_laid_on_white(tmp_path):

@@ -90,7 +90,7 @@ class Sample:
         ndarray of shape (H, W)
             int64; −1 is void.
         """
-        return read_labels(self.label_path, self.classes, page=self.pages if isinstance(self.pages, int) else 0)
+        return read_labels(self.label_path, self.classes, page=self.pages if isinstance(self.pages, int) else None)
 
     def read(self) -> tuple[NDArray[Any], NDArray[np.int64]]:
         """Picture and labels, refused unless they have the same size.

@@ -112,7 +112,7 @@ def count_pages(path: Path) -> int:
     return stack_shape(path).pages if is_stack(path) else 1
 
 
-def read_labels(path: Path, classes: Classes, *, page: int = 0) -> NDArray[np.int64]:
+def read_labels(path: Path, classes: Classes, *, page: int | None = None) -> NDArray[np.int64]:
     """Label of each pixel from a map of class indices (one channel) or of class colours (RGB).
 
     Parameters
@@ -122,8 +122,8 @@ def read_labels(path: Path, classes: Classes, *, page: int = 0) -> NDArray[np.in
         changes labels.
     classes : Classes
         What indices and colours mean.
-    page : int, default=0
-        Which page of a file of several.
+    page : int, default=None
+        Which page of a file of several; None: there must be one.
 
     Returns
     -------
@@ -158,7 +158,7 @@ def read_regions(path: Path) -> NDArray[np.int64]:
     """
     if path.suffix.lower() == NUMPY:
         return _whole_numbers(path)
-    picture = _open(path)
+    picture = _open(path, None)
     if picture.format in LOSSY:
         raise ValueError(f"{path} is a JPEG, whose compression changes regions: save them as PNG")
     if picture.mode in ("RGB", "RGBA"):
@@ -261,11 +261,17 @@ def _write(path: Path, picture: Image.Image, kind: str, **options: Any) -> None:
     write_atomically(path, content.getvalue())
 
 
-def _open(path: Path, page: int = 0) -> Image.Image:
+def _open(path: Path, page: int | None = 0) -> Image.Image:
+    # That `page` of a file; None: the only one.
     check_regular(Path(path))
     try:
         with Image.open(path) as picture:
-            picture.seek(page)
+            n_pages = getattr(picture, "n_frames", 1)
+            if page is None and n_pages > 1:
+                raise ValueError(f"it has {n_pages} pages, where one is expected")
+            if page is not None and page >= n_pages:
+                raise ValueError(f"it has {n_pages} page{'s' * (n_pages > 1)}, but its picture has more")
+            picture.seek(page or 0)
             picture.load()
             upright = ImageOps.exif_transpose(picture)
             upright.format = picture.format  # which a copy has lost
