@@ -1,5 +1,6 @@
 """The images of a run: held out, limited, drawn, described, and told of."""
 
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -65,6 +66,13 @@ def test_words_come_from_the_largest_limit_and_rows_learn_from_their_own(scenes,
     assert [row.row.read().n_train for row in folder.rows()] == [6, 3]
     with pytest.raises(ValueError, match="the limit of SGD must not be negative, got -3"):
         RunConfig("x", limits={"SGD": -3})
+
+
+def test_a_split_of_no_image_to_learn_from_is_named(scenes, tmp_path):
+    shutil.copytree(scenes, tmp_path / "scenes")
+    (tmp_path / "scenes/splits/train.txt").write_text("")
+    with pytest.raises(ValueError, match=r"the split 'train' of .* names no image to learn from"):
+        open_data(RunConfig(str(tmp_path / "scenes")))
 
 
 def test_draws_are_ordered_seeded_and_nested():

@@ -69,6 +69,8 @@ class Prepared:
 def open_data(config: RunConfig) -> ImageFolder:
     """The images of a run; all label maps are checked, so that a bad one is reported before hours of work."""
     data = open_folder(config)
+    if not data[config.splits.learnt]:
+        raise ValueError(f"the split {config.splits.learnt!r} of {data.root} names no image to learn from")
     for split in dict.fromkeys(filter(None, used_splits(config, data).values())):
         for sample in data[split]:
             sample.check()
