@@ -5,6 +5,7 @@ import sys
 
 import torch
 
+from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import StructuralSVM
 from neuralfactors.learning._distributed import Ranks
 
@@ -52,6 +53,20 @@ def test_two_ranks_equal_one_process(tmp_path):
 def test_shares_are_disjoint_and_complete():
     shares = [Ranks(rank, 3).share(range(10)) for rank in range(3)]
     assert sorted(n for share in shares for n in share) == list(range(10))
+
+
+class Pretended(Ranks):
+    """Ranks without processes."""
+
+    def sum_(self, tensors):
+        pass
+
+
+def test_ranks_without_a_graph_are_told(caplog, monkeypatch):
+    for size, told in ((2, []), (3, ["1 of 3 ranks are idle, because a batch has only 2 graphs"])):
+        monkeypatch.setattr(Ranks, "current", lambda size=size: Pretended(0, size))
+        StructuralSVM((), (), batch_size=2, max_iter=1).fit(*make_chains(4, 3, 2))
+        assert [record.message.partition(": raise")[0] for record in caplog.records] == told
 
 
 def test_alone_nothing_is_sent():

@@ -6,6 +6,7 @@ Under `torchrun` the process group is set up at the first use; a group that the 
 from __future__ import annotations
 
 import atexit
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.rendezvous import rendezvous
 
+logger = logging.getLogger(__name__)
 PATIENCE = timedelta(days=2)  # while the first rank describes images; a rank that has died is noticed at once
 FAREWELL = timedelta(seconds=10)  # for the others to finish the last message; far more than it takes
 
@@ -66,6 +68,12 @@ class Ranks:
     def share(self, indices: Sequence[int]) -> Sequence[int]:
         """Every size-th of `indices`, beginning with the rank: disjoint, together all."""
         return indices[self.rank :: self.size]
+
+    def warn_of_idle(self, n_graphs: int) -> None:
+        """Say so if a batch of `n_graphs` leaves some ranks without a graph."""
+        if self.leads and n_graphs < self.size:
+            told = "%d of %d ranks are idle, because a batch has only %d graphs: raise batch_size, or use fewer ranks"
+            logger.warning(told, self.size - n_graphs, self.size, n_graphs)
 
     def sum_(self, tensors: Sequence[Tensor]) -> None:
         """Replace every tensor by its sum over the ranks, in one message."""
