@@ -241,6 +241,7 @@ def test_two_ranks_one_of_them_killed_and_resumed_learn_what_one_process_learns(
         time.sleep(0.01)
     os.kill(second_rank(launcher), signal.SIGKILL)
     assert launcher.wait(240) != 0
+    assert "another rank has ended or cannot be reached" in launcher.stderr.read()
     for _ in range(3):  # on a busy machine torch now and then aborts when a finished rank exits
         launcher = start_ranks(tmp_path, scenes, tmp_path / "two", tmp_path / "cache", n=2)
         if launcher.wait(240) == 0:

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 
+import pytest
 import torch
 
 from neuralfactors.datasets import make_chains
@@ -63,10 +64,24 @@ class Pretended(Ranks):
 
 
 def test_ranks_without_a_graph_are_told(caplog, monkeypatch):
-    for size, told in ((2, []), (3, ["1 of 3 ranks are idle, because a batch has only 2 graphs"])):
+    told = "1 of 3 ranks are idle, because batch_size is 2: raise it, or use fewer ranks"
+    for size, n_graphs, expected in ((2, 4, []), (3, 2, []), (3, 4, [told])):
         monkeypatch.setattr(Ranks, "current", lambda size=size: Pretended(0, size))
-        StructuralSVM((), (), batch_size=2, max_iter=1).fit(*make_chains(4, 3, 2))
-        assert [record.message.partition(": raise")[0] for record in caplog.records] == told
+        StructuralSVM((), (), batch_size=2, max_iter=1).fit(*make_chains(n_graphs, 3, 2))
+        assert caplog.messages == expected
+
+
+def test_a_message_that_fails_is_explained(monkeypatch):
+    def fail(*_):
+        raise RuntimeError("Connection closed by peer")
+
+    monkeypatch.setattr("torch.distributed.all_reduce", fail)
+    monkeypatch.setattr("torch.distributed.barrier", fail)
+    monkeypatch.setattr("torch.distributed.get_backend", lambda: "gloo")
+    for call in (lambda: Ranks(0, 2).sum_([torch.ones(2)]), Ranks(0, 2).wait):
+        with pytest.raises(RuntimeError, match="another rank has ended or cannot be reached") as caught:
+            call()
+        assert "peer" in str(caught.value.__cause__)
 
 
 def test_alone_nothing_is_sent():

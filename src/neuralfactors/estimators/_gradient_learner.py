@@ -266,7 +266,7 @@ class GradientEstimator(StructuredEstimator):
         """Train until the end, from where the checkpoint stands if anything is `stored` in it."""
         descent, write = self.descent_, None
         callbacks = [callback for callback in self.callbacks or () if not isinstance(callback, Checkpoint)]
-        descent.ranks.warn_of_idle(min(len(samples), descent.settings.batch_size or len(samples)))
+        descent.ranks.warn_of_idle(len(samples), descent.settings.batch_size)
         if self.verbose and descent.ranks.leads:
             callbacks.append(ProgressBar(descent.settings.max_iter, self._learning))
         try:

@@ -69,18 +69,19 @@ class Ranks:
         """Every size-th of `indices`, beginning with the rank: disjoint, together all."""
         return indices[self.rank :: self.size]
 
-    def warn_of_idle(self, n_graphs: int) -> None:
-        """Say so if a batch of `n_graphs` leaves some ranks without a graph."""
-        if self.leads and n_graphs < self.size:
-            told = "%d of %d ranks are idle, because a batch has only %d graphs: raise batch_size, or use fewer ranks"
-            logger.warning(told, self.size - n_graphs, self.size, n_graphs)
+    def warn_of_idle(self, n_graphs: int, batch_size: int | None) -> None:
+        """Say so if a larger batch of the `n_graphs` would give work to more ranks."""
+        if self.leads and batch_size is not None and batch_size < min(self.size, n_graphs):
+            told = "%d of %d ranks are idle, because batch_size is %d: raise it, or use fewer ranks"
+            logger.warning(told, self.size - batch_size, self.size, batch_size)
 
     def sum_(self, tensors: Sequence[Tensor]) -> None:
         """Replace every tensor by its sum over the ranks, in one message."""
         if self.size == 1 or not tensors:
             return
         flat = torch.cat([tensor.flatten() for tensor in tensors]).to(_message_device())
-        dist.all_reduce(flat)
+        with _explained():
+            dist.all_reduce(flat)
         parts = torch.split(flat, [tensor.numel() for tensor in tensors])
         for tensor, part in zip(tensors, parts, strict=True):
             tensor.copy_(part.view_as(tensor))
@@ -88,7 +89,18 @@ class Ranks:
     def wait(self) -> None:
         """Wait for every rank."""
         if self.size > 1:
-            dist.barrier()
+            with _explained():
+                dist.barrier()
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """What fails inside is a message to ranks of which one has ended, as a rule."""
+    try:
+        yield
+    except RuntimeError as error:
+        told = "another rank has ended or cannot be reached: look for its own message, then continue the run"
+        raise RuntimeError(told) from error
 
 
 def _message_device() -> str:
@@ -111,7 +123,7 @@ def _leave(store: Any, rank: int, size: int) -> None:
     """
     if not dist.is_initialized():
         return
-    with suppress(dist.DistError):
+    with suppress(dist.DistError, KeyboardInterrupt):  # who ends the ranks does not want to wait for them
         store.set(f"left/{rank}", "")
         store.wait([f"left/{other}" for other in range(size)], FAREWELL)
     dist.destroy_process_group()
