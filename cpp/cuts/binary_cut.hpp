@@ -16,22 +16,21 @@ namespace neuralfactors {
 class BinaryCut {
  public:
   // Solves a problem with two labels exactly if every table is submodular once the labels of some nodes are exchanged;
-  // otherwise returns false, and only the labels that roof duality knows are part of an optimum. A table that is a sum
-  // of a row and a column but for the rounding of its entries may count as one: no labelling is better by more than
-  // what was then `left_out`, which includes what rounding did to the cut.
+  // otherwise returns false. A table that is a sum of a row and a column but for the rounding of its entries may count
+  // as one: no labelling is better by more than what was then `left_out`, which includes what rounding did to the cut.
   template <class T>
   bool solve(const Problem<T>& problem, std::vector<int>& labels, Interrupt& interrupt, double& left_out) {
     left_out = 0;
     fill(problem, 0);
-    qpbo_.solve(interrupt);
-    if (!qpbo_.balanced()) {
+    if (!qpbo_.balance()) {
       left_out = fill(problem, 4 * std::numeric_limits<T>::epsilon());
-      if (left_out > 0) qpbo_.solve(interrupt);
+      if (left_out == 0 || !qpbo_.balance()) return false;
     }
+    qpbo_.solve(interrupt);
     labels.resize(problem.graph->n_nodes);
-    for (int i = 0; i < problem.graph->n_nodes; ++i) labels[i] = std::max(qpbo_.value(i), 0);
-    if (qpbo_.balanced()) left_out += qpbo_.gap();
-    return qpbo_.balanced();
+    for (int i = 0; i < problem.graph->n_nodes; ++i) labels[i] = qpbo_.value(i);
+    left_out += qpbo_.gap();
+    return true;
   }
 
  private:

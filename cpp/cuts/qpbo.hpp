@@ -36,9 +36,31 @@ class Qpbo {
     field_[j] += coupling / 2;
   }
 
-  // Number of nodes left unknown.
+  // Two-colours the components: union-find in which every link knows whether its ends prefer to differ. Returns whether
+  // every component agrees with some flip, so that the solution is exact.
+  bool balance() {
+    members_.resize(field_.size());
+    for (int i = 0; i < size(); ++i) members_[i] = {i, false, false};
+    bool balanced = true;
+    for (const Coupling& c : couplings_) {
+      const int a = find(c.i);
+      const int b = find(c.j);
+      const bool differ = members_[c.i].parity ^ members_[c.j].parity ^ (c.strength < 0);
+      if (a != b) {
+        members_[b].root = a;
+        members_[b].parity = differ;
+        members_[a].torn |= members_[b].torn;
+      } else if (differ) {
+        members_[a].torn = true;
+        balanced = false;
+      }
+    }
+    for (int i = 0; i < size(); ++i) find(i);
+    return balanced;
+  }
+
+  // Number of nodes left unknown. Call balance() first.
   int solve(Interrupt& interrupt) {
-    find_flips();
     build();
     network_.solve(interrupt);
     int n_unknown = 0;
@@ -53,9 +75,6 @@ class Qpbo {
     const bool rejected = network_.on_source_side(place_[i] + 1);
     return chosen == rejected ? kUnknown : chosen;
   }
-
-  // Whether every component agrees with some flip, so that the solution is exact.
-  bool balanced() const { return balanced_; }
 
   // How much more than the solution any other could gain: 0 but for rounding, and computed afresh from the flow, so
   // that what rounding did to the flow is in it. For balanced problems.
@@ -108,27 +127,6 @@ class Qpbo {
     return root;
   }
 
-  // Two-colours the components: union-find in which every link knows whether its ends prefer to differ.
-  void find_flips() {
-    members_.resize(field_.size());
-    for (int i = 0; i < size(); ++i) members_[i] = {i, false, false};
-    balanced_ = true;
-    for (const Coupling& c : couplings_) {
-      const int a = find(c.i);
-      const int b = find(c.j);
-      const bool differ = members_[c.i].parity ^ members_[c.j].parity ^ (c.strength < 0);
-      if (a != b) {
-        members_[b].root = a;
-        members_[b].parity = differ;
-        members_[a].torn |= members_[b].torn;
-      } else if (differ) {
-        members_[a].torn = true;
-        balanced_ = false;
-      }
-    }
-    for (int i = 0; i < size(); ++i) find(i);
-  }
-
   // Doubled parts carry half of every capacity, so that the two copies together count once.
   void build() {
     place_.resize(field_.size());
@@ -160,7 +158,6 @@ class Qpbo {
   std::vector<Coupling> couplings_;
   std::vector<Member> members_;
   std::vector<int> place_;  // node of the network; its twin follows
-  bool balanced_ = true;
 };
 
 }  // namespace neuralfactors

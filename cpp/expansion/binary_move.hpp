@@ -80,6 +80,7 @@ class BinaryMove {
       }
       qpbo_.add_gain(place_[i], gain);
     }
+    qpbo_.balance();
     const int n_unknown = qpbo_.solve(interrupt);
     for (int i : nodes) state_[i] = qpbo_.value(place_[i]) == 1 ? kSwitch : kKeep;
     if (n_unknown > 0) climb(graph, move, nodes);

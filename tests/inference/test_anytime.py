@@ -163,6 +163,16 @@ def test_every_iterative_method_keeps_to_the_limit(method):
     assert r.score == pytest.approx(p.score(r.labels), rel=1e-12)
 
 
+def test_no_cut_is_made_where_none_can_be_exact():
+    p = frustrated_grid(300)
+    seconds = {}
+    for method in ("trws", "auto"):
+        start = time.thread_time()
+        solve(*p.arrays, method=method, time_limit=1e-9)
+        seconds[method] = time.thread_time() - start
+    assert seconds["auto"] < 4 * seconds["trws"]
+
+
 @pytest.mark.parametrize("method", ["auto", "trws", "bp"])
 def test_a_proof_ends_the_search_before_the_limit(method):
     start = time.perf_counter()
