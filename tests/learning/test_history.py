@@ -9,7 +9,7 @@ import pytest
 from neuralfactors.estimators import TensorBoard
 from neuralfactors.learning import _history
 from neuralfactors.learning._hinge_subgradient import Totals
-from neuralfactors.learning._history import ProgressBar, close, make_record, tell
+from neuralfactors.learning._history import ProgressBar, closing, make_record, tell
 
 
 def totals(**values):
@@ -63,9 +63,13 @@ def test_what_can_be_closed_is_closed():
         def close(self):
             self.closed = True
 
-    one = Closing()
-    close([print, one])
+    one, other = Closing(), Closing()
+    with closing([print, one]):
+        assert not one.closed
     assert one.closed
+    with pytest.raises(KeyboardInterrupt), closing([other, print]):
+        raise KeyboardInterrupt
+    assert other.closed
 
 
 def test_the_bar_leaves_the_output_to_data(capsys):

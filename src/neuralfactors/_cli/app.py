@@ -40,7 +40,8 @@ def command(name: str, example: str) -> Callable[[Callable[..., None]], Callable
 
 
 def _take_parameters(guarded: Callable[..., None], function: Callable[..., None]) -> None:
-    # Typer reads a command's options from its signature: those of `function`, and how loud to be.
+    """Give `guarded` the parameters of `function`, and those that say how loud to be."""
+    # Typer reads a command's options from its signature.
     hints = get_type_hints(function, include_extras=True)
     known = [p.replace(annotation=_for_typer(hints[p.name])) for p in inspect.signature(function).parameters.values()]
     common = {"quiet": Annotated[bool, QUIET], "verbose": Annotated[bool, VERBOSE]}

@@ -13,7 +13,8 @@ def load_late(name: str) -> None:
     """Let the module `name` be loaded by its first use and not by its first import.
 
     scikit-learn imports all distributions of scipy.stats. That takes a third of the time that `predict` needs for a
-    small picture beyond importing torch, and `predict` uses none of them.
+    small picture beyond importing torch, and `predict` uses none of them. Whatever does use one gets the module as
+    ever: should scikit-learn come to need it at once, the start is slower again, and nothing else changes.
     """
     if name not in sys.modules:
         sys.meta_path.insert(0, _LateFinder(name))

@@ -116,6 +116,7 @@ def _refuse_overwriting(inputs: list[Input], out: Path) -> None:
 def _predict(
     segmenter: Segmenter, each: Input, out: Path, beside: dict[What, Path | None], *, confidence: bool
 ) -> dict[str, Any]:
+    """The files that are written for one picture, and the share of each class in it."""
     import numpy as np
 
     from neuralfactors.datasets import read_image, write_image, write_label_map
@@ -148,5 +149,6 @@ def _predict(
 
 
 def _overlay(image: NDArray[np.uint8], labels: NDArray[np.int64], palette: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    # Half picture, half colours, in whole numbers, for the same reason.
+    """The picture under the colours of its labels."""
+    # Half picture, half colours, in whole numbers: large pictures stay within memory.
     return (image >> 1) + (palette >> 1)[labels]

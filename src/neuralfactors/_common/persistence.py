@@ -168,6 +168,7 @@ def _tensors_path(folder: Path, body: Mapping[str, Any]) -> Path:
 
 
 def _former_tensors(folder: Path) -> Path | None:
+    """Where the tensors of the model in `folder` are; None where there is none that can be read."""
     # What an unreadable document stands for is not ours to delete.
     try:
         return _tensors_path(folder, _read_document(folder / DOCUMENT))

@@ -178,6 +178,7 @@ def read_utf8(path: Path) -> str:
 
 
 def _parse(words: list[str], place: str) -> ClassEntry:
+    """The class that the words of a line describe; errors name its `place`."""
     numbers = [word.isdecimal() for word in words]
     coloured = len(words) >= 5 and all(numbers[-3:])
     unfinished = len(words) > 2 and all(numbers[-2:]) and not coloured  # one number may end a name, as in "car 2"

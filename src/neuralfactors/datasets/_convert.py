@@ -214,6 +214,7 @@ def _list(folder: Path, pattern: str) -> list[Path]:
 
 
 def _read_indices(path: Path, classes: Classes) -> NDArray[np.int64]:
+    """Class indices (H, W) of a label map."""
     # The label of a class that counts is its place among those; void is 0 in the sets converted here, others follow.
     labels = read_labels(path, classes)
     return np.append([entry.index for entry in classes.kept], 0)[labels]

@@ -262,6 +262,7 @@ def _write(path: Path, picture: Image.Image, kind: str, **options: Any) -> None:
 
 
 def _open(path: Path, page: int | None = 0) -> Image.Image:
+    """The picture on a page of a file, upright, refused unless the file is whole."""
     # That `page` of a file; None: the only one.
     check_regular(Path(path))
     try:

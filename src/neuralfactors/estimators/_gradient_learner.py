@@ -27,7 +27,7 @@ from neuralfactors.estimators._validation import Labelled, check_validation, hol
 from neuralfactors.learning._auto_parameters import CHOSEN, by_name, resolve
 from neuralfactors.learning._decode import Decoder
 from neuralfactors.learning._descent import Descent, Progress
-from neuralfactors.learning._history import Callback, ProgressBar, Record, close
+from neuralfactors.learning._history import Callback, ProgressBar, Record, closing
 from neuralfactors.learning._losses import AUTO, check_class_weight, check_part, refuse_cost_matrix
 from neuralfactors.learning._subgradient import Pair, Subgradient, TrainingSettings
 from neuralfactors.learning._training_graphs import (
@@ -269,7 +269,7 @@ class GradientEstimator(StructuredEstimator):
         descent.ranks.warn_of_idle(len(samples), descent.settings.batch_size)
         if self.verbose and descent.ranks.leads:
             callbacks.append(ProgressBar(descent.settings.max_iter, self._learning))
-        try:
+        with closing(callbacks):
             if checkpoint is not None:
                 digests = [samples.digest()] if validation is None else [samples.digest(), digest(*validation)]
                 run = fingerprint(type(self).__name__, self.plain_params(), descent.settings.seed, digests)
@@ -279,8 +279,6 @@ class GradientEstimator(StructuredEstimator):
                     self.history_ = descent.progress.history
             evaluate = None if validation is None else lambda: self._validate(*validation)
             descent.run(samples, evaluate, callbacks, write)
-        finally:
-            close(callbacks)
 
     def _validate(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> float:
         """Share of the nodes that are right, each rank counting those of its own graphs."""
@@ -321,10 +319,8 @@ class GradientEstimator(StructuredEstimator):
         first = replace(settings, trainer=trainer, loss="cross-entropy", max_iter=n_epochs)
         descent = Descent(alone, first, self._decoder(), weight)
         bars: list[Callback] = [ProgressBar(n_epochs, "unary factor")] if self.verbose and descent.ranks.leads else []
-        try:
+        with closing(bars):
             descent.run(samples, callbacks=bars)
-        finally:
-            close(bars)
 
 
 @dataclass(eq=False, repr=False)

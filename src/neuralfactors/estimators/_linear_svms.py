@@ -22,7 +22,7 @@ from neuralfactors.learning._convex_run import ConvexRun
 from neuralfactors.learning._cutting_plane import n_slack, one_slack
 from neuralfactors.learning._decode import Decoder
 from neuralfactors.learning._frank_wolfe import block_frank_wolfe
-from neuralfactors.learning._history import Callback, ProgressBar, close
+from neuralfactors.learning._history import Callback, ProgressBar, closing
 from neuralfactors.learning._linear_passes import LinearProblem
 from neuralfactors.learning._losses import (
     AUTO,
@@ -86,11 +86,9 @@ class ConvexEstimator(StructuredEstimator):
         check_class_weight(class_weight)
         self.model_ = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
         callbacks = list(self.callbacks or ()) + ([ProgressBar(self.max_iter, "all factors")] if self.verbose else [])
-        try:
+        with closing(callbacks):
             problem = LinearProblem(samples, self.model_, self._decoder(), class_weight, self.interaction_sign)
             run = self._run(problem, callbacks)
-        finally:
-            close(callbacks)
         self.history_, self.objective_, self.converged_ = run.history, run.best, run.converged
         if not (run.converged or run.told_to_stop):
             warnings.warn(self._shortfall(run), ConvergenceWarning, stacklevel=2)

@@ -269,6 +269,7 @@ class Predictor(LabelledPredictor):
         return check_part("decoder", self.part("decoder"), Decoder)
 
     def _batches(self, X: Sequence[Graph]) -> Iterator[GraphBatch]:
+        """Batches of the graphs X, of bounded size, refused unless they are like those of `fit`."""
         check_is_fitted(self, "model_")
         if isinstance(X, Graph):
             raise ValueError("X must be a list of graphs, got a Graph: wrap it in a list")

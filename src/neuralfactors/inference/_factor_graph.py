@@ -51,6 +51,7 @@ def check_factors(factors: Any, sizes: NDArray[np.int64], node_ptr: NDArray[np.i
 
 
 def _check_factor(k: int, pair: Any, sizes: NDArray[np.int64], node_ptr: NDArray[np.int64]) -> Factor:
+    """The nodes and the table of factor k, refused unless they fit its graph."""
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
         raise ValueError(f"factors[{k}] must be a pair (nodes, table), got {type(pair).__name__}")
     try:

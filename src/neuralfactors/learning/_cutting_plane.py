@@ -58,6 +58,7 @@ def n_slack(
 def _reoptimise(
     sets: _kernels.WorkingSets, n_samples: int, enough: float, rng: np.random.Generator, max_sweeps: int = 1000
 ) -> None:
+    """Improve the blocks of samples until a sweep over all sees no more than `enough` left to gain."""
     active = everyone = np.arange(n_samples)
     for _ in range(max_sweeps):
         # In random order: where one class follows the other, each step of a class finds its gap closed by the step

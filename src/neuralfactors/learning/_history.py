@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import Any, TypedDict, cast
 
@@ -125,11 +126,15 @@ def tell(callbacks: Sequence[Callback], record: Record) -> bool:
     return any(isinstance(answer, (bool, np.bool_)) and bool(answer) for answer in answers)
 
 
-def close(callbacks: Sequence[Callback]) -> None:
-    """Close the callbacks that can be closed."""
-    for callback in callbacks:
-        if hasattr(callback, "close"):
-            callback.close()
+@contextmanager
+def closing(callbacks: Sequence[Callback]) -> Iterator[None]:
+    """Close the callbacks that can be closed, however the work inside ends."""
+    try:
+        yield
+    finally:
+        for callback in callbacks:
+            if hasattr(callback, "close"):
+                callback.close()
 
 
 def _flatten(record: Mapping[str, object], prefix: str = "") -> list[tuple[str, float]]:

@@ -59,6 +59,7 @@ def _load_parts(
     document: Mapping[str, Any], tensors: Mapping[str, Tensor], path: StrPath, features: StrPath | None,
     describing: BuilderOptions, options: dict[str, Any],
 ) -> tuple[Describer, list[StructuredEstimator]]:  # fmt: skip
+    """The describer and the estimators that a file holds."""
     known = document["parts"]
     parts: dict[str, State] = {part: State(known[part], {}) for part in (FEATURES, TUNED, *STAGES) if part in known}
     for key, value in tensors.items():

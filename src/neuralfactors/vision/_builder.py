@@ -318,7 +318,7 @@ def _as_read(source: ImageSource, image: Picture) -> ImageSource:
 def _sample(
     source: ImageSource, settings: FeatureSettings, room: int, channels: Channels | None
 ) -> tuple[dict[str, NDArray[np.float32]], Draft | None]:
-    # The draft, too, where it does not take more than `room` bytes.
+    """Descriptors of an image to learn words from; the draft, too, where it takes no more than `room` bytes."""
     with naming(source):
         made = draft(read(source), settings, given_with(source), channels)
     return sample_descriptors(made), made if made.nbytes <= room else None

@@ -33,6 +33,7 @@ def region_medians(regions: NDArray[np.int32]) -> NDArray[np.int64]:
 
 
 def _medians_of_rows(regions: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The row (V,) of each region by which half of its pixels are reached, from the top."""
     # Pixels per region and row, summed down the rows: the median row is the first to reach half of the region.
     n_rows, n_regions = len(regions), int(regions.max()) + 1
     cells = regions.astype(np.int64) * n_rows + np.arange(n_rows)[:, None]

@@ -62,8 +62,10 @@ def word_shares(points: NDArray[np.float32], words: NDArray[np.float32], softnes
 
 @lru_cache(maxsize=8)
 def _spacing(words: bytes, n_words: int) -> float:
-    # Mean square of the distance from a word to the nearest other one; 1 where there is only one, and nothing to share.
-    # Images share their words: it is worked out once, not for each of them.
+    """Mean square of the distance from a word to the nearest other one; 1 where there is only one word.
+
+    Images share their words: it is worked out once, not for each of them.
+    """
     distinct = np.unique(np.frombuffer(words, dtype=np.float32).reshape(n_words, -1), axis=0)
     if len(distinct) == 1:
         return 1.0
