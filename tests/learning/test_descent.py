@@ -195,11 +195,11 @@ def test_the_model_is_in_evaluation_mode_after_training_whatever_happened(sample
 def test_a_training_that_learnt_nothing_says_so(samples):
     still = make_descent(samples, learning_rate=1e-9)
     still.run(samples)
-    assert "learning_rate" in still.shortfall()
+    assert "learning_rate" in still.shortfall(samples)
     learnt = make_descent(samples, max_iter=30)
-    assert learnt.shortfall() is None  # nobody knows yet
+    assert learnt.shortfall(samples) is None  # nobody knows yet
     learnt.run(samples)
-    assert learnt.shortfall() is None
+    assert learnt.shortfall(samples) is None
 
 
 def test_batches_are_read_in_the_precision_of_the_model(samples):

@@ -37,8 +37,8 @@ from neuralfactors.learning._training_graphs import (
     check_sample_weight,
     digest,
     has_edges,
-    warn_of_dropped_edges,
 )
+from neuralfactors.learning._training_warnings import warn_of_dropped_edges, warn_of_scales
 
 OWN_MODULE = 3  # hidden layers that a module in place of a factor counts for, where "auto" chooses its learning rate
 
@@ -113,13 +113,14 @@ class GradientEstimator(StructuredEstimator):
         continuing = self.warm_start and hasattr(self, "model_")
         samples = self._check(X, Y, settings, self.n_labels, continuing, weight)
         settings = resolve(settings, samples)
+        warn_of_scales(samples)
         if settings.void == "drop" and settings.loss != "cross-entropy":
             warn_of_dropped_edges(samples, 'void="complete" labels them by inference')
         if validation is not None:
             validation = check_validation(validation, samples)
         self._start(samples, settings, continuing, pretrain=stored is None)
         self._run(samples, validation, checkpoint, stored)
-        shortfall = self.descent_.shortfall()
+        shortfall = self.descent_.shortfall(samples)
         if shortfall is not None:
             warnings.warn(f"{type(self).__name__}: {shortfall}", ConvergenceWarning, stacklevel=2)
         return self

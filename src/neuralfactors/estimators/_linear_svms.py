@@ -31,7 +31,12 @@ from neuralfactors.learning._losses import (
     check_option,
     check_positive,
 )
-from neuralfactors.learning._training_graphs import ClassWeight, Samples, warn_of_dropped_edges
+from neuralfactors.learning._training_graphs import ClassWeight, Samples
+from neuralfactors.learning._training_warnings import (
+    warn_of_dropped_edges,
+    warn_of_little_learnt,
+    warn_of_scales,
+)
 from neuralfactors.learning._warm_start import KeptBlocks, KeptLabellings
 
 Kept = TypeVar("Kept", KeptBlocks, KeptLabellings)
@@ -79,6 +84,7 @@ class ConvexEstimator(StructuredEstimator):
         if find_checkpoint(self.callbacks):
             raise ValueError(f"{type(self).__name__} cannot be resumed: callbacks must not contain a Checkpoint")
         samples = Samples.check(X, Y, self.n_labels, sample_weight=sample_weight)
+        warn_of_scales(samples)
         warn_of_dropped_edges(samples, 'StructuralSVM((), ()) labels them by inference, void="complete"')
         self._take_sizes(samples)
         self.C_ = auto_C(samples) if self.C == AUTO else float(self.C)
@@ -92,6 +98,8 @@ class ConvexEstimator(StructuredEstimator):
         self.history_, self.objective_, self.converged_ = run.history, run.best, run.converged
         if not (run.converged or run.told_to_stop):
             warnings.warn(self._shortfall(run), ConvergenceWarning, stacklevel=2)
+        else:
+            warn_of_little_learnt(samples, self.class_weight, run.history[-1]["hinge"])
         return self
 
     def _networks(self) -> tuple[Described, Described | None]:

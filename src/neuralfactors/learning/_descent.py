@@ -31,10 +31,10 @@ from neuralfactors.learning._optimizers import (
 from neuralfactors.learning._subgradient import TrainingSettings
 from neuralfactors.learning._threads import Workload
 from neuralfactors.learning._training_graphs import Samples
+from neuralfactors.learning._training_warnings import LEARNT, constant_hinge
 
 PARTS = ("unary", "interaction")
 IMPROVEMENT = 1e-4  # share of a value by which a better one must be better, where training waits for it
-LEARNT = 0.99  # share of the loss of constant scores below which something has been learned
 
 
 @dataclass
@@ -62,7 +62,8 @@ class Descent:
         self.optimizer = make_optimizer(settings.trainer.optimizer, [dict(group) for group in self.groups])
         self.iterates = Iterates(model, self.parameters, settings.trainer.averaging)
         self.progress = Progress()
-        self.reached: tuple[float, float] | None = None  # last loss of a trained iterate, and that of constant scores
+        # The last loss of a trained iterate, that of equal scores, and whether it is a hinge and all nodes count alike.
+        self.reached: tuple[float, float, bool] | None = None
         self.untrained: float | None = None  # objective at the start, where it is known
         self.workspace, self.workload = Workspace(), Workload(model)
 
@@ -268,13 +269,15 @@ class Descent:
         if self.settings.loss != "perceptron":  # whose loss is zero for constant scores
             each = math.log(self.model.n_labels) if self.settings.loss == "cross-entropy" else 1.0
             graphs = max(1.0, totals.graphs)
-            self.reached = totals.loss / graphs, each * totals.costs / graphs
+            alike = self.settings.loss == "hinge" and totals.costs == totals.labelled
+            self.reached = totals.loss / graphs, each * totals.costs / graphs, alike
 
-    def shortfall(self) -> str | None:
-        """A sentence if training has ended about where it began; None if it has learned, or if that is unknown."""
+    def shortfall(self, samples: Samples) -> str | None:
+        """A sentence if constant scores were about as good; None if training has learned more, or nobody knows."""
         if self.reached is None:
             return None
-        (loss, constant), best, start = self.reached, self.progress.best, self.untrained
+        (loss, constant, alike), best, start = self.reached, self.progress.best, self.untrained
+        constant = min(constant, constant_hinge(samples)) if alike else constant
         if constant > 0 and loss > LEARNT * constant:
             told = f"a mean {self.settings.loss} of {loss:.6g}, where constant scores would give {constant:.6g}"
         elif self._by_objective and start is not None and best is not None and best >= start:

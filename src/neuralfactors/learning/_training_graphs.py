@@ -26,7 +26,6 @@ ClassWeight = str | Mapping[Any, float] | ArrayLike | None
 # Entries of the interaction tables of one chunk: 24 MiB in float32, which the C allocator still reuses without asking
 # the kernel for fresh pages, and which keeps memory independent of the number of graphs.
 CHUNK_ENTRIES = 6 * 2**20
-ENOUGH_EDGES = 2 / 3  # of those that graphs have; with fewer, the factors learn from other graphs than they will see
 USUAL_VOID = 255  # what label maps of 8 bits tend to hold where there is no class; here it is a label like any other
 
 
@@ -284,14 +283,6 @@ def digest(X: Sequence[Graph], Y: Sequence[ArrayLike]) -> str:
         for array in (*stored_arrays(graph.node_features), *further):
             total.update(b"" if array is None else np.ascontiguousarray(array).data)
     return total.hexdigest()
-
-
-def warn_of_dropped_edges(samples: Samples, advice: str) -> None:
-    """Warn where dropping void nodes leaves less than two thirds of the edges: call it from `fit` itself."""
-    left = samples.edges_left()
-    if left < ENOUGH_EDGES:
-        told = f"without the void nodes (-1), {left:.0%} of the edges are left to learn interactions from: {advice}"
-        warnings.warn(told, UserWarning, stacklevel=3)
 
 
 def has_edges(X: Sequence[Graph]) -> bool:
