@@ -10,7 +10,7 @@ from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.datasets import _folder as folder
 from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.segmentation import Describer
-from neuralfactors.segmentation._labelled_images import with_mirrored
+from neuralfactors.segmentation._labelled_images import ArraySample, with_mirrored
 from neuralfactors.vision import FeatureSettings, WordSettings
 from neuralfactors.vision import _builder as builder
 from neuralfactors.vision import _descriptors as descriptors
@@ -124,3 +124,9 @@ def test_settings_that_are_not_known_are_told(described):
 def test_features_must_have_been_learned(scenes):
     with pytest.raises(ValueError, match="the features have not been learned yet: fit the Segmenter first"):
         Describer(SETTINGS, scenes.classes)._scaling()
+
+
+def test_images_without_any_label_are_refused():
+    void = ArraySample("x", np.zeros((20, 20, 3), dtype=np.uint8), np.full((20, 20), -1))
+    with pytest.raises(ValueError, match="every pixel of every training image is void: there is no label to learn"):
+        Describer(SETTINGS, Classes((ClassEntry(0, "a"),))).learn([void, void])

@@ -188,6 +188,8 @@ class Describer:
                 seen[n] = graph
         self.builder.n_unkept += images.n_unkept
         if learner:
+            if not any(len(each.label) for each in truth):
+                raise ValueError("every pixel of every training image is void: there is no label to learn")
             self.scaling = learner.scaling() if self.builder.settings.standardise else Scaling.identity()
         return LabelledGraphs(samples, images, ScaledGraphs(images, self._scaling(), seen), truth)
 
