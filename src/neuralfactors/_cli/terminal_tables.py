@@ -116,15 +116,17 @@ def show_comparison(run: Path, *, as_json: bool = False) -> None:
     if as_json:
         show_json(encode(figures))
         return
-    heads = ("variant", "seeds", *("pixel %", "paper", "diff"), *("class %", "paper", "diff"))
+    in_paper = any(cell.paper is not None for row in figures.rows for cell in (row.pixel, row.class_mean))
+    beside = ("paper", "diff") if in_paper else ()
     lines = []
     for row in figures.rows:
         cells: list[object] = [NAMES[row.variant].printed, len(row.seeds)]
         for cell in (row.pixel, row.class_mean):
-            cells += [told(cell.ours) + plus_minus(cell.spread), told(cell.paper), signed(cell.difference)]
+            cells += [told(cell.ours) + plus_minus(cell.spread)]
+            cells += [told(cell.paper), signed(cell.difference)] if in_paper else []
         how = row.training
         lines.append([*cells, *map(_whole, (how.n_train, how.best_epoch)), how.seconds_per_epoch])
-    show_table((*heads, "images", "best epoch", "s/epoch"), lines)
+    show_table(("variant", "seeds", "pixel %", *beside, "class %", *beside, "images", "best epoch", "s/epoch"), lines)
     if figures.split:
         echo(f"Accuracies are for {counted(figures.n_images or 0, 'image')} of the split {figures.split}.")
     for problem in figures.problems:

@@ -22,6 +22,7 @@ PAIRS = (
     ("Three hidden layers beat one", "3-layer", "int+nrl"),
 )
 WITH_SYNERGY = ("int+nrl", "bif+nrl")
+NOT_MEASURED = "not measured"
 BySeed = Mapping[Any, float]  # a figure with each seed
 
 
@@ -86,7 +87,7 @@ def verdict(measures: Sequence[Sequence[float]]) -> str:
     """
     known = [list(values) for values in measures if values]
     if not known:
-        return "not measured"
+        return NOT_MEASURED
     if all(value > 0 for values in known for value in values):
         return "holds"
     better = [(mean(values) or 0.0) > 0 for values in known]

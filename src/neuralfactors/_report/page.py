@@ -16,7 +16,7 @@ from markupsafe import Markup
 from neuralfactors._common.files import write_atomically
 from neuralfactors._report import pictures, tables
 from neuralfactors._report.charts import bars, curves, heatmaps, svg
-from neuralfactors._report.findings import findings
+from neuralfactors._report.findings import NOT_MEASURED, Finding, findings
 from neuralfactors._report.published import PAPER, Published, published
 from neuralfactors._report.results import RowResults, RunResults, read_results
 from neuralfactors._runs import NAMES, USUAL, RunConfig, RunFolder
@@ -74,7 +74,7 @@ def _context(results: RunResults) -> dict[str, Any]:
         "advice": results.regions.advice([info.name for info in classes]) if results.regions else "",
         "slots": slots,
         "best": tables.best_row(results),
-        "findings": findings(results, paper),
+        "findings": _findings(results, paper) if len(measured) > 1 else [],
         "literature": tables.literature(results, paper),
         "overview": _overview([line for line in lines if results.row(line.variant) in measured]),
         "measured": measured,
@@ -93,6 +93,11 @@ def _context(results: RunResults) -> dict[str, Any]:
         "row_settings": _aligned(_flatten(encode(row.row.settings)) for row in results.rows),
         "chosen": USUAL if results.row(USUAL) in measured else (measured[-1].variant.key if measured else ""),
     }
+
+
+def _findings(results: RunResults, paper: Published) -> list[Finding]:
+    """The paper's claims; of another set than the paper's, those that the run decides."""
+    return [each for each in findings(results, paper) if paper.rows or each.verdict != NOT_MEASURED]
 
 
 def _title(settings: RunConfig) -> str:
