@@ -35,9 +35,9 @@ def without_times(value):
 def kill_when(condition, command):
     """Start `command` and kill it as soon as `condition` holds."""
     process = subprocess.Popen([sys.executable, "-m", "neuralfactors", *map(str, command)], stderr=subprocess.PIPE)
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 240
     while time.monotonic() < deadline and not condition() and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=60)
+    process.communicate(timeout=240)
     assert process.returncode == -signal.SIGKILL, "it ended before it could be killed"

@@ -32,7 +32,7 @@ def site(tmp_path_factory):
         "-d",
         folder / "trees",
     ]
-    built = subprocess.run([*command, ROOT / "docs", folder / "html"], capture_output=True, text=True, timeout=600)
+    built = subprocess.run([*command, ROOT / "docs", folder / "html"], capture_output=True, text=True, timeout=3000)
     assert built.returncode == 0, built.stderr
     return folder / "html"
 
@@ -89,7 +89,7 @@ def test_browser_shows_the_pages(site, driver, width, theme):
     driver.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
     size = {"width": WIDTHS[width], "height": 900, "deviceScaleFactor": 1, "mobile": width == "phone"}
     driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-    wait = WebDriverWait(driver, 20)  # emulation may reach a page after it has loaded
+    wait = WebDriverWait(driver, 120)  # emulation may reach a page after it has loaded
     for page in SHOWN:
         driver.get((site / page).as_uri())
         wait.until(lambda d: d.execute_script("return document.documentElement.dataset.theme") == theme, page)

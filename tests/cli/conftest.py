@@ -19,7 +19,7 @@ def server(tmp_path_factory):
     process = subprocess.Popen([sys.executable, str(SERVER)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     yield process
     process.stdin.close()
-    process.wait(timeout=30)
+    process.wait(timeout=240)
 
 
 @pytest.fixture(scope="session")

@@ -21,13 +21,13 @@ COMMANDS = (
 def test_script_and_module_are_the_same_command():
     script = Path(sys.executable).with_name("neuralfactors")
     for command in ([str(script)], [sys.executable, "-m", "neuralfactors"]):
-        result = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=60, check=True)
+        result = subprocess.run([*command, "--version"], capture_output=True, text=True, timeout=240, check=True)
         assert result.stdout.strip() == neuralfactors.__version__
 
 
 def test_help_does_not_wait_for_torch():
     code = "import sys, neuralfactors._cli; print('torch' in sys.modules)"
-    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=240, check=True)
     assert result.stdout.strip() == "False"
 
 
@@ -52,7 +52,7 @@ def test_shell_completion(call):
     assert "--install-completion" in call("--help").out
     script = str(Path(sys.executable).with_name("neuralfactors"))
     typed = {"COMP_WORDS": "neuralfactors pre", "COMP_CWORD": "1", "_NEURALFACTORS_COMPLETE": "complete_bash"}
-    result = subprocess.run([script], env={**os.environ, **typed}, capture_output=True, text=True, timeout=60)
+    result = subprocess.run([script], env={**os.environ, **typed}, capture_output=True, text=True, timeout=240)
     assert result.stdout.split() == ["predict", "prepare"]
 
 
@@ -81,4 +81,4 @@ def test_a_reader_that_has_had_enough_is_no_error(trained):
     process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     process.stdout.close()
     assert process.stderr.read() == ""
-    assert process.wait(timeout=60) == 0
+    assert process.wait(timeout=240) == 0

@@ -24,11 +24,11 @@ def ended(run, scenes, cache, how):
     """Exit code and words of a run that the signal `how` ended in the midst of training."""
     words = ["train", str(scenes), "--out", str(run), "--cache", str(cache), *OPTIONS]
     process = subprocess.Popen([sys.executable, "-m", "neuralfactors", *words], stderr=subprocess.PIPE, text=True)
-    history, deadline = run / "rows/int+nrl/history.jsonl", time.monotonic() + 120
+    history, deadline = run / "rows/int+nrl/history.jsonl", time.monotonic() + 240
     while time.monotonic() < deadline and not (history.exists() and len(history.read_text().splitlines()) >= 2):
         time.sleep(0.02)
     process.send_signal(how)
-    err = process.communicate(timeout=60)[1]
+    err = process.communicate(timeout=240)[1]
     return process.returncode, err
 
 

@@ -37,7 +37,7 @@ def test_killed_run_resumes_to_the_same_bits(tmp_path):
     subprocess.run(command("whole"), check=True, timeout=120)
     checkpoint, epochs = tmp_path / "killed.ckpt", 0
     for _ in range(2):
-        process, deadline = subprocess.Popen(command("killed")), time.monotonic() + 60
+        process, deadline = subprocess.Popen(command("killed")), time.monotonic() + 240
         while time.monotonic() < deadline and process.poll() is None:
             reached = load_state(checkpoint)[0]["progress"]["epoch"] if checkpoint.exists() else 0
             if reached >= epochs + 2:

@@ -50,7 +50,7 @@ def test_threads_do_not_disturb_one_another(chains, tmp_path, estimator):
     with_dropout(estimator).fit(X, Y).save(tmp_path)
     loaded = StructuredEstimator.load(tmp_path)
     n_threads = 8
-    together = Barrier(n_threads, timeout=60)
+    together = Barrier(n_threads, timeout=240)
 
     def spread_out(module, features):  # all have begun; each goes on after the one before it is done
         time.sleep(0.05 * together.wait())

@@ -134,7 +134,7 @@ solve_exact(problem, solver={name!r})
         time.sleep(2.5)
         process.send_signal(signal.SIGINT)
         try:
-            _, errors = process.communicate(timeout=20)
+            _, errors = process.communicate(timeout=240)
         finally:
             process.kill()
     assert errors.decode().strip().endswith("KeyboardInterrupt")

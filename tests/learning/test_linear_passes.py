@@ -295,5 +295,5 @@ FrankWolfeSVM(1e6, tol=0.0, max_iter=100_000, check_every=100_000).fit(X, Y)
     assert process.stdout.readline() == "ready\n"
     time.sleep(2.0)
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=240)
     assert errors.strip().endswith("KeyboardInterrupt")

@@ -61,7 +61,7 @@ def holder(tmp_path):
     assert process.stdout.readline() == "held\n"
     yield process
     process.kill()
-    process.wait(timeout=30)
+    process.wait(timeout=240)
     for stream in (process.stdin, process.stdout):
         stream.close()
 
@@ -73,7 +73,7 @@ def test_the_lock_goes_with_its_process(holder, tmp_path, end):
         holder.stdin.close()
     else:
         holder.send_signal(end)
-    holder.wait(timeout=30)
+    holder.wait(timeout=240)
     assert not refused(tmp_path)
     assert list(tmp_path.iterdir()) == []  # no file was left, nor made
 
@@ -81,7 +81,7 @@ def test_the_lock_goes_with_its_process(holder, tmp_path, end):
 def test_only_one_at_a_time_gets_in(tmp_path):
     (tmp_path / "n").write_text("0")
     processes = [start(COUNT, tmp_path) for _ in range(3)]
-    codes = [process.wait(timeout=60) for process in processes]
+    codes = [process.wait(timeout=240) for process in processes]
     for process in processes:
         process.communicate()
     assert codes == [0, 0, 0]

@@ -49,7 +49,7 @@ def test_features_are_those_of_evaluation_mode():
 
 def test_threads_that_share_a_network_in_training_mode():
     network, picture, n_threads = Steps(nn.Dropout()), smooth_picture((20, 30)), 4
-    together = Barrier(n_threads, timeout=60)
+    together = Barrier(n_threads, timeout=240)
 
     def maps(_=None):
         return feature_maps(network, picture, scale=1.0, n_maps=1)[0]

@@ -128,7 +128,7 @@ def test_what_is_not_a_file(tmp_path):
 
 def test_enormous_counts_cost_nothing(tmp_path):
     path = tmp_path / "bad.uai"
-    began = time.perf_counter()
+    began = time.process_time()
     for text in (
         "MARKOV 9007199254740991 2",
         "MARKOV 1 2 9007199254740991 1 0",
@@ -136,7 +136,7 @@ def test_enormous_counts_cost_nothing(tmp_path):
     ):
         path.write_text(text)
         refusal("uai", path)
-    assert time.perf_counter() - began < 1
+    assert time.process_time() - began < 1
 
 
 def test_a_bad_word_in_a_large_file_is_found(tmp_path):
