@@ -17,7 +17,7 @@ from sklearn.ensemble import RandomForestClassifier
 from neuralfactors.datasets import make_scenes
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Describer, LabelledGraphs
-from neuralfactors.segmentation._defaults import default_balance
+from neuralfactors.segmentation._defaults import BALANCE
 
 NUMBERS, HELD = (2, 5, 10, 20), 20  # images to learn from, and to judge by
 TREES = 100
@@ -26,7 +26,7 @@ LEARNERS = ("forest", "unary", "joint")
 
 def forest(describer: Describer, train: LabelledGraphs, held: LabelledGraphs, seed: int) -> Scores:
     """A random forest on the regions, weighed by area and class as the networks are."""
-    weight = train.class_weight(describer.n_labels, default_balance(describer.builder.settings))
+    weight = train.class_weight(describer.n_labels, BALANCE)
     pairs = list(zip(train.X, train.Y, strict=True))
     X, y, area = (
         np.concatenate(part)

@@ -21,11 +21,10 @@ from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.estimators import UnaryClassifier
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter, evaluate
-from neuralfactors.segmentation._defaults import default_balance
+from neuralfactors.segmentation._defaults import BALANCE
 from neuralfactors.vision import FeatureSettings
 
 SEEDS, TREES, SCENES = 3, 100, 60
-BALANCE = default_balance(FeatureSettings("cnn"))
 MEASURES = {"pixels": lambda scores: scores.pixel_accuracy, "classes": lambda scores: scores.class_mean_accuracy}
 
 Learner = Callable[[Describer, LabelledGraphs, LabelledGraphs, int], Scores]

@@ -36,7 +36,7 @@ def test_everything_chosen():
     assert (config.splits.train, config.splits.val, config.splits.test) == ("train+val", "dev", "test")
     assert (config.mirror, config.images.void, config.images.drop) == (True, ("sky",), ("cow", "sheep"))
     assert (config.seed, config.splits.holdout) == (7, 0)
-    assert config.balance is None  # the features decide
+    assert config.balance is None  # the default
 
 
 def test_options_replace_files_and_later_files_replace_earlier_ones(tmp_path):

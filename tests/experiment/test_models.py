@@ -9,17 +9,16 @@ from neuralfactors._common.files import FileFormatError
 from neuralfactors._experiment import VARIANTS, resume, train
 from neuralfactors._experiment.models import check_config, targets_of
 from neuralfactors._runs import STATE_OF_THE_ART, TABLED, Run, RunConfig, RunFolder, Search
-from neuralfactors.vision import FeatureSettings
 
 
 def test_balance_of_a_row_comes_from_the_nearest_setting():
     config = RunConfig("x", (*TABLED, STATE_OF_THE_ART), balance=0.2, parameters={"SGD": {"balance": 0.7}})
-    rows, usual = ("unary", "SGD", STATE_OF_THE_ART), FeatureSettings()
-    assert [targets_of(config, row, usual).balance for row in rows] == [0.2, 0.7, 1.0]
+    rows = ("unary", "SGD", STATE_OF_THE_ART)
+    assert [targets_of(config, row).balance for row in rows] == [0.2, 0.7, 1.0]
     common = replace(config, parameters={**config.parameters, "*": {"balance": 0.4}})
-    assert [targets_of(common, row, usual).balance for row in rows] == [0.4, 0.7, 0.4]
+    assert [targets_of(common, row).balance for row in rows] == [0.4, 0.7, 0.4]
     silent = replace(config, balance=None)
-    assert [targets_of(silent, "unary", FeatureSettings(n_regions=n)).balance for n in (300, 900)] == [0.0, 0.5]
+    assert [targets_of(silent, row).balance for row in rows] == [0.5, 0.7, 1.0]
 
 
 @pytest.mark.parametrize(

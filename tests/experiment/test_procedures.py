@@ -38,7 +38,7 @@ def test_descent_is_as_the_paper_has_it(variant):
         )
     assert known["decoder__method"] == "alpha-expansion"
     settings = feature_settings(config)
-    assert targets_of(config, variant, settings) == Targets(1.0, "region", "majority")
+    assert targets_of(config, variant) == Targets(1.0, "region", "majority")
     assert (settings.words.softness, settings.words.root, settings.standardise) == (0.0, False, False)
 
 

@@ -3,8 +3,7 @@
 import pytest
 
 from neuralfactors.segmentation import default_parameters
-from neuralfactors.segmentation._defaults import WITH_CNN, default_balance, default_batch_size, default_pretrain
-from neuralfactors.vision import FeatureSettings
+from neuralfactors.segmentation._defaults import WITH_CNN, default_batch_size, default_pretrain
 
 
 @pytest.mark.parametrize(("n_images", "batch_size", "pretrain"), [(276, 12, 0), (40, 2, 15), (3, 1, 100)])
@@ -30,8 +29,3 @@ def test_given_parameters_stay_and_pretraining_goes_by_them():
 def test_pretraining_with_any_batch_size(batch_size, epochs):
     """What cannot be is the estimator's to refuse."""
     assert default_pretrain(25, batch_size, few=True, cnn=False) == epochs
-
-
-def test_balance():
-    assert [default_balance(FeatureSettings(kind)) for kind in ("bow", "cnn", "bow+cnn")] == [0.0, 0.5, 0.5]
-    assert [default_balance(FeatureSettings(n_regions=n)) for n in (300, 600)] == [0.0, 0.5]

@@ -290,12 +290,12 @@ def test_files_older_than_portraits_of_networks(scenes, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("features", "balance", "expected"), [("bow", None, 0.0), ("cnn", None, 0.5), ("cnn", 1.0, 1.0)]
+    ("features", "balance", "expected"), [("bow", {}, 0.5), ("cnn", {}, 0.5), ("cnn", {"balance": 1.0}, 1.0)]
 )
 def test_balance(features, balance, expected):
     scenes = make_scenes(2, shape=(48, 64))
     settings = FeatureSettings(features, n_regions=30, cnn=CNNSettings(maps=1))
-    segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), balance=balance, backbone=Pyramid())
+    segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), **balance, backbone=Pyramid())
     weight = segmenter.fit(scenes).stages_[0].class_weight
     train = segmenter.describer_.describe([ArraySample("", *scene) for scene in scenes])
     np.testing.assert_array_equal(weight, train.class_weight(segmenter.describer_.n_labels, expected))

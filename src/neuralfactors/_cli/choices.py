@@ -101,17 +101,13 @@ class Choices:
 
     def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:
         from neuralfactors._experiment import procedure_called
-        from neuralfactors.segmentation._defaults import default_balance
-        from neuralfactors.vision import FeatureSettings
 
         if self.known:
             return self.known.config(str(self.data), self.features, variants, tuning=tuning, procedure=self.procedure)
         began = procedure_called(self.procedure)
         features, splits = {"features": self.features, **began.features}, Splits(test="test")
-        # Trials are planned before any image is described, by which the default could change.
-        balance = default_balance(FeatureSettings(self.features)) if tuning else None
         return RunConfig(
-            str(self.data), tuple(variants), "compare", features, began.parameters, balance, splits,
+            str(self.data), tuple(variants), "compare", features, began.parameters, None, splits,
             procedure=self.procedure,
         )  # fmt: skip
 

@@ -16,10 +16,9 @@ from neuralfactors._experiment.data import feature_settings
 from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES, MODEL, OF_TARGETS, VARIANTS, check_parameters
 from neuralfactors._runs import Epoch, RowFolder, Run, RunConfig, RunFolder
 from neuralfactors.estimators import Checkpoint, StructuredEstimator
-from neuralfactors.segmentation._defaults import default_balance
+from neuralfactors.segmentation._defaults import BALANCE as USUAL_BALANCE
 from neuralfactors.segmentation._fine_tuning import check_tunable
 from neuralfactors.segmentation._targets import Targets
-from neuralfactors.vision import FeatureSettings
 
 
 def changes_of(config: RunConfig, variant: str) -> dict[str, Any]:
@@ -29,10 +28,10 @@ def changes_of(config: RunConfig, variant: str) -> dict[str, Any]:
     return {name: value for name, value in said.items() if name not in OF_TARGETS and (name in own or name in known)}
 
 
-def targets_of(config: RunConfig, variant: str, settings: FeatureSettings) -> Targets:
-    """What `variant` learns from labels, with features of these settings."""
+def targets_of(config: RunConfig, variant: str) -> Targets:
+    """What `variant` learns from labels."""
     said = {name: value for name, value in config.parameters_of(variant).items() if name in OF_TARGETS}
-    stated = (said.pop(BALANCE, None), VARIANTS[variant].balance, config.balance, default_balance(settings))
+    stated = (said.pop(BALANCE, None), VARIANTS[variant].balance, config.balance, USUAL_BALANCE)
     return Targets(float(next(balance for balance in stated if balance is not None)), **said)
 
 

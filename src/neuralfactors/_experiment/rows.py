@@ -80,7 +80,7 @@ def _begin(
     train = limited(prepared.train, config.limit_of(folder.variant), config.seed, config.copies)
     n_labels = prepared.describer.n_labels
     model = build_model(folder.variant, config, n_labels, len(train.X), folder, train.labelled_share)
-    targets = targets_of(config, folder.variant, prepared.describer.builder.settings)
+    targets = targets_of(config, folder.variant)
     return train, Segmenter(estimator=model, random_state=config.seed, verbose=verbose, **vars(targets)), targets
 
 

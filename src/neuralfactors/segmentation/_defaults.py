@@ -11,7 +11,6 @@ from typing import Any
 
 from neuralfactors.learning._auto_parameters import auto_batch_size
 from neuralfactors.learning._losses import AUTO
-from neuralfactors.vision import FeatureSettings
 
 # CNN features tell the training images' classes apart without any context, and under the hinge the unary factor would
 # learn them by heart: on new images it loses up to two points by it, and interactions learn to trust it. So it stays
@@ -23,7 +22,7 @@ WITH_CNN: dict[str, Any] = {
     "unary__activation": "relu", "unary__dropout": 0.5,
     "interaction__hidden": (64,), "interaction__activation": "relu", "interaction__dropout": 0.3,
 }  # fmt: skip
-BALANCE = 0.5
+BALANCE = 0.5  # how much rare classes count
 MAX_BATCH, STEPS = 12, 20  # most images a step, and steps an epoch where there are few
 FEW_IMAGES, FIRST_STEPS = 50, 300  # with fewer images, the number of unary steps to begin with
 FIRST_STEPS_OF_CNN, JOINT_STEPS_OF_CNN = 600, 320  # with CNN features: unary steps, and steps that follow
@@ -34,14 +33,6 @@ LEARNING_RATE, INTERACTION_LEARNING_RATE, RATE_OF_FEW = 0.01, 0.003, 0.001
 # would fill. With the usual C, networks learn the few labels by heart.
 SPARSE = 0.5
 C, C_OF_SPARSE = 100.0, 20.0
-
-
-def default_balance(settings: FeatureSettings) -> float:
-    """How much rare classes count by default: words leave nothing to spare for them, but a network does.
-
-    Where regions are finer than usual, it is for the sake of classes that are thin, hence rare: they count more, too.
-    """
-    return BALANCE if settings.uses_cnn or settings.n_regions > settings.usual_regions else 0.0
 
 
 def default_batch_size(n_images: int) -> int:

@@ -15,7 +15,7 @@ from neuralfactors._common.seeds import RandomState
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
-from neuralfactors.segmentation._defaults import default_balance
+from neuralfactors.segmentation._defaults import BALANCE
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._diagnosis import diagnosed
 from neuralfactors.segmentation._fine_tuning import check_tunable, fine_tune
@@ -52,8 +52,8 @@ class Segmenter(PictureLabeller):
         training. None: a `StructuralSVM` with neural factors, trained as a whole, with the numbers that
         `neuralfactors.segmentation.default_parameters` has for so many images. Its `n_labels`, `verbose` and, unless
         that is None here, `random_state` are replaced by those of the segmenter.
-    balance : float, default=None
-        How much rare classes count: 0 by their area, 1 as frequent ones. None: 0; 0.5 with CNN or finer regions.
+    balance : float, default=0.5
+        How much rare classes count: 0 by their area, 1 as frequent ones.
     cost : "area", "pixel" or "region", default="area"
         What a wrong region costs: its area; by "pixel", its labelled pixels that have another class, each by the weight
         of its own; by "region", 1 whatever its size, Eq. (5) of the paper.
@@ -107,7 +107,7 @@ class Segmenter(PictureLabeller):
     features: str | FeatureSettings = "bow"
     _: KW_ONLY
     estimator: StructuredEstimator | Pipeline | None = None
-    balance: float | None = None
+    balance: float = BALANCE
     cost: str = Targets.cost
     region_label: str = Targets.region_label
     mirror: bool = False
@@ -173,8 +173,7 @@ class Segmenter(PictureLabeller):
         """
         self.describer_ = describer
         self.ceiling_ = train.ceiling(describer.n_labels)
-        balance = default_balance(describer.builder.settings) if self.balance is None else self.balance
-        targets = Targets(balance, self.cost, self.region_label).suited_to(train)
+        targets = Targets(self.balance, self.cost, self.region_label).suited_to(train)
         learnt = targets.of(train, describer.n_labels)
         stages = self._new_stages(describer, learnt.class_weight, len(train.X), train.labelled_share)
         held = None if validation is None else (validation.X, targets.all_labels(validation))

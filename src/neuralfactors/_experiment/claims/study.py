@@ -183,7 +183,7 @@ class _Running:
             if regression in CLAIMS[key].regressions
         )
         bench = self.bench("seeds", study.regressions[0], study.seeds[-1])
-        targets = targets_of(bench.config, BASIS, bench.prepared.describer.builder.settings)
+        targets = targets_of(bench.config, BASIS)
         n_images = 0 if bench.prepared.test is None else len(bench.prepared.test.X)
         shared: dict[str, Any] = {**bench.shared(), **vars(targets)}
         settings = study.config.resolved()

@@ -62,7 +62,7 @@ class Bench:
     def data(self) -> TrainingData:
         """What all sides learn from."""
         describer = self.prepared.describer
-        targets = targets_of(self.config, BASIS, describer.builder.settings)
+        targets = targets_of(self.config, BASIS)
         return targets.of(self.prepared.train, describer.n_labels)
 
     def common(self, data: TrainingData) -> dict[str, Any]:

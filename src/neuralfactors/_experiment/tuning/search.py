@@ -9,7 +9,6 @@ from pathlib import Path
 
 from neuralfactors._experiment.data import (
     Means,
-    feature_settings,
     open_data,
     prepare,
     refuse_changed,
@@ -84,7 +83,7 @@ def _make_trials(folder: RunFolder, means: Means) -> None:
 def plan_of(config: RunConfig, search: Search) -> Plan:
     """The trials of a search."""
     variant = config.variants[0]
-    balance = targets_of(config, variant, feature_settings(config)).balance
+    balance = targets_of(config, variant).balance
     space = dimensions(build_model(variant, config, 2, MANY_IMAGES), balance, search.names)
     return Plan(space, search.n_trials, config.seed)
 
@@ -122,7 +121,7 @@ def _run_trials(
 def _write_best(folder: RunFolder, run: Run, trials: Mapping[int, Trial]) -> None:
     config, best = run.settings, best_trial(trials.values())
     variant = config.variants[0]
-    targets = targets_of(config, variant, feature_settings(config))
+    targets = targets_of(config, variant)
     chosen = {**changes_of(config, variant), **vars(targets), **best.parameters}
     settings = Settings(
         {variant: chosen}, config.data_name, config.preset, config.features, config.seed,

@@ -79,7 +79,7 @@ def _validate(config: RunConfig, prepared: Prepared, folds: int) -> Scores:
 def _score(config: RunConfig, prepared: Prepared, train: LabelledGraphs, held: LabelledGraphs) -> Scores:
     variant = config.variants[0]
     model = build_model(variant, config, prepared.describer.n_labels, len(train.X))
-    targets = targets_of(config, variant, prepared.describer.builder.settings)
+    targets = targets_of(config, variant)
     segmenter = Segmenter(estimator=model, random_state=config.seed, **vars(targets))
     follows = any(stage.get_params().get("trainer__keep") == "validation" for _, stage in named_stages(model))
     fit_segmenter(segmenter, prepared.describer, train, held if follows else None)
