@@ -120,7 +120,10 @@ def break_index(root):
     [
         (shutil.rmtree, "set is not a folder"),
         (lambda root: shutil.rmtree(root / "images"), "images is missing"),
-        (lambda root: shutil.rmtree(root / "labels"), "labels is missing"),
+        (
+            lambda root: shutil.rmtree(root / "labels"),
+            "labels is missing: a picture is images/NAME.jpg, its label map labels/NAME.png",
+        ),
         (lambda root: (root / "classes.txt").unlink(), "classes.txt is missing"),
         (lambda root: (root / "images" / "scene_0002.png").unlink(), "scene_0002.png is a label map without an image"),
         (lambda root: [path.unlink() for path in (root / "labels").iterdir()], "labels contains no label map"),

@@ -304,7 +304,7 @@ def deal_out(names: Sequence[str], shares: Mapping[str, float]) -> dict[str, lis
 def _files(folder: Path) -> dict[str, Path]:
     """Image files of a folder by their names without suffix."""
     if not folder.is_dir():
-        raise ValueError(f"{folder} is missing")
+        raise ValueError(f"{folder} is missing: a picture is images/NAME.jpg, its label map labels/NAME.png")
     files: dict[str, Path] = {}
     for path in list_pictures(folder):
         if path.stem in files:
