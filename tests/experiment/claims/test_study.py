@@ -18,7 +18,7 @@ from neuralfactors._runs.documents import Document
 
 
 def study_of(scenes, **changes):
-    parameters = {"*": {"max_iter": 2, "first__max_iter": 3, "trainer__pretrain": 1}}
+    parameters = {"*": {"max_iter": 3, "first__max_iter": 3, "trainer__pretrain": 1}}
     config = RunConfig(
         str(scenes), ("int+nrl", "bif+nrl"), "compare", {"n_regions": 15}, parameters, splits=Splits(test="test")
     )
