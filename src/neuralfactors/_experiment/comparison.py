@@ -75,6 +75,7 @@ def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
 
 
 def _resume_seeds(folder: RunFolder, run: Run, means: Means) -> None:
+    """Every seed in turn: continued where it has begun, trained from scratch where not."""
     ranks = Ranks.current()
     with threads_of(run):
         if not run.finished:

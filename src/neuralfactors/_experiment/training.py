@@ -78,6 +78,7 @@ def leader_alone_in(folder: Path) -> AbstractContextManager[None]:
 
 
 def _train_rows(run: Run, data: ImageFolder, folder: RunFolder, means: Means) -> Path:
+    """The rows that are not done yet, on data prepared once; returns the folder."""
     config, ranks = run.settings, Ranks.current()
     left = [row for row in folder.rows() if not row.is_done]
     if left:

@@ -119,6 +119,7 @@ def _class_figures(results: RunResults, paper: Published) -> list[tuple[RowResul
 
 
 def _confusions(results: RunResults) -> list[dict[str, Any]]:
+    """The confusion matrix of every row that was evaluated, as a figure, and its largest entries."""
     names = [info.name for info in results.run.classes]
     found = []
     for row in results.rows:

@@ -75,6 +75,7 @@ def shown_examples(results: RunResults) -> list[Shown]:
 
 
 def _show(name: str, results: RunResults, colors: list[Color]) -> Shown | None:
+    """An example with its true labels and what every row predicts; None where its picture cannot be read."""
     folder, n_labels = results.folder, len(results.run.classes)
 
     def read() -> tuple[str, tuple[int, int], Labels]:

@@ -99,6 +99,7 @@ def lines(results: RunResults, paper: Published) -> list[Line]:
 
 
 def _line(results: RunResults, key: str, figures: Figures | None) -> Line:
+    """The line of a variant: means over its seeds, its settings and how it was trained."""
     metrics = {seed: row.metrics for seed, row in results.repeats(key).items() if row.metrics}
     columns = zip(*(each.per_class for each in metrics.values()), strict=True)
     cells = (_cell(results.by_seed(key, name), getattr(figures, name, None)) for name in ACCURACIES)

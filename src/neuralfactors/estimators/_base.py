@@ -72,6 +72,7 @@ class StructuredEstimator(Saved, Predictor):
 
     @classmethod
     def _restore(cls, stored: Stored) -> Self:
+        """The fitted estimator that a file describes; refused where its parts do not fit together."""
         estimator, (document, tensors, path, parameters) = cls(), stored
         from_document(estimator, document, path, parameters)
         for name in cls._fitted:

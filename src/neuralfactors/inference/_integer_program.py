@@ -131,6 +131,7 @@ def solve_by_highs(problem: LocalProblem, start: NDArray[np.int64] | None, secon
 
 
 def _make_model(program: Program, unit: float) -> "highspy.HighsLp":
+    """The programme as HiGHS takes it, with gains in multiples of `unit`; only the labels of nodes are integers."""
     import highspy
 
     n_rows, n_columns = program.matrix.shape

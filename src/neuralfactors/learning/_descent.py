@@ -296,6 +296,7 @@ class Descent:
         return self.regulariser() + float(self.settings.C[0]) * totals.loss / max(1.0, totals.graphs)
 
     def _judge(self, record: Record, start: list[Tensor] | None) -> None:
+        """Remember the iterate that `record` is about if none was better; `start` is where a single step began."""
         accuracy = record["accuracy"] if self.settings.trainer.keep == "validation" else None
         by_validation = accuracy is not None
         if start is not None and self.epoch == 1 and not by_validation:

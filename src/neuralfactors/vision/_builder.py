@@ -209,6 +209,7 @@ class FeatureBuilder:
         return drafts
 
     def _learn(self, images: Sequence[ImageSource], chosen: Sequence[int], room: int) -> dict[int, Draft]:
+        """Words and channels from the `chosen` images; returns their drafts as far as there is `room`."""
         first = read(images[chosen[0]])
         seen = (first, *(images[n] for n in chosen[1:]))
         channels = Channels.learn(map(read, seen))

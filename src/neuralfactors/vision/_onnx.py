@@ -73,6 +73,7 @@ class OnnxBackbone(nn.Module):
 
 
 def _open(path: Path) -> Any:
+    """A session of onnxruntime for a network of one input."""
     try:
         import onnxruntime
     except ImportError as error:

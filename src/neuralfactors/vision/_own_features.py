@@ -49,6 +49,7 @@ def features_of_regions(
 def _rows_of(
     given: NDArray[np.float32], regions: NDArray[np.int32], own: NDArray[np.integer] | None
 ) -> NDArray[np.float32]:
+    """The rows of `given` for the regions in use, which are those of the user, `own`, at another size."""
     if own is None:
         raise ValueError(
             f"features of shape {given.shape} are those of regions, but the regions are found: pass regions too, "

@@ -64,6 +64,7 @@ def resume_search(folder: RunFolder, means: Means) -> None:
 
 
 def _make_trials(folder: RunFolder, means: Means) -> None:
+    """Coarse trials, then fine ones around the best of these; each is on disk before the next begins."""
     run, trials = folder.run(), {trial.number: trial for trial in folder.trials.read()}
     plan = plan_of(run.settings, run.search or Search())
     if len(trials) < plan.n_trials:

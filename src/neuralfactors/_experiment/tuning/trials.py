@@ -60,6 +60,7 @@ def forget_prepared() -> None:
 
 
 def _validate(config: RunConfig, prepared: Prepared, folds: int) -> Scores:
+    """Scores on the validation images, or summed over `folds` parts of the training images, each left out once."""
     copies = config.copies
     train = limited(prepared.train, config.limit_of(config.variants[0]), config.seed, copies)
     if not folds:

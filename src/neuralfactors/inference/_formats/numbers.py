@@ -100,6 +100,7 @@ class Numbers:
         return next(itertools.islice(re.finditer(rb"\S+", self._text), place, None))
 
     def _parse(self, dtype: np.dtype[Any], hint: str) -> NDArray[Any]:
+        """All numbers of the text; a word that is none, or not finite, is refused with its line."""
         if self._text.isspace() or not self._text:  # of which numpy makes a -1
             return np.zeros(0, dtype)
         try:
