@@ -35,7 +35,7 @@ nothing better exists.
 generated grids, planar and random graphs, so expect somewhat less on others. The other half of these
 families was kept apart and never looked at. Tabu search and rounding over triplets (`cpp/search/tabu_runs.hpp`,
 `cpp/search/portfolio.hpp`) were set while looking at half of the grids, object detection, protein folding and
-constraint problems here."""
+constraint problems here, and at generated grids, colourings and frequency assignments."""
 METHODS = """## How it was measured
 - `auto`, `trws` and `alpha-expansion` ran once, with a limit of {seconds:g} seconds. Their callback tells what
   they knew at shorter times. A method that ends early keeps its result.

@@ -98,7 +98,7 @@ class ConvexEstimator(StructuredEstimator):
         self.history_, self.objective_, self.converged_ = run.history, run.best, run.converged
         if not (run.converged or run.told_to_stop):
             warnings.warn(self._shortfall(run), ConvergenceWarning, stacklevel=2)
-        else:
+        elif run.converged:  # whoever stops it knows
             warn_of_little_learnt(samples, self.class_weight, run.history[-1]["hinge"])
         return self
 
