@@ -39,7 +39,7 @@ def test_an_interrupted_run_resumes_to_the_same_model(call, scenes, cache, tmp_p
     assert code == 130, err
     assert err.splitlines()[-1] == f"Interrupted. To continue: neuralfactors resume {run}"
     assert "Traceback" not in err
-    assert json.loads((run / "rows/int+nrl/row.json").read_text())["status"] == "running"
+    assert json.loads((run / "rows/int+nrl/row.json").read_text())["status"] == "unfinished"
     assert call("resume", run, "--jobs", "1", "--cache", cache).code == 0
     models = [path for folder in (run, whole) for path in (folder / "rows/int+nrl").glob("*.safetensors")]
     assert same_bytes(*models)

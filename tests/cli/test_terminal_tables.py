@@ -24,7 +24,7 @@ def folder(tmp_path):
     folder.document.write(run_of("unary", "SGD", "int†+lin"))
     row = Row("unary", "done", {}, seed=0, balance=0.0, n_train=2, seconds=12.34)
     folder.row("unary").row.write(row)
-    folder.row("SGD").row.write(replace(row, variant="SGD", status="running", seconds=0.0))
+    folder.row("SGD").row.write(replace(row, variant="SGD", status="unfinished", seconds=0.0))
     folder.row("unary").add_epoch(Epoch(1))
     confusion = np.array([[3, 1], [0, 4]])
     shares = {"pixel": 0.875, "class_mean": 0.875, "mean_iou": None}
@@ -71,7 +71,7 @@ def test_variants_of_a_run(folder, capsys):
     assert heads[:3] == ["variant", "status", "split"]
     assert rows == [
         ["unary", "done", "test", "87.5", "87.5", "–", "1", "12.3"],
-        ["SGD", "running", "–", "–", "–", "–", "–", "0.0"],
+        ["SGD", "unfinished", "–", "–", "–", "–", "–", "0.0"],
         ["int+lin-dagger", "waiting", "–", "–", "–", "–", "–", "–"],
     ]
 

@@ -75,18 +75,18 @@ def test_history_cut_in_a_line_is_left_out(make_run):
     assert page.count('data-series="CP"') == 4
 
 
-def test_failed_and_running_rows_say_why(make_run):
+def test_failed_and_unfinished_rows_say_why(make_run):
     run = make_run()
     for row, change in (
         ("CP", {"status": "failed", "error": "out of <memory>"}),
-        ("3-layer", {"status": "running"}),
+        ("3-layer", {"status": "unfinished"}),
     ):
         (run / "rows" / row / "metrics.json").unlink()
         change_json(run / "rows" / row / "row.json", **change)
     found, page = problems(run)
     assert found == ["CP failed: out of &lt;memory&gt;", "3-layer is not finished"]
     assert '<span class="status warn">failed</span>' in page
-    assert '<span class="status warn">running</span>' in page
+    assert '<span class="status warn">unfinished</span>' in page
 
 
 def test_run_just_started(make_run):

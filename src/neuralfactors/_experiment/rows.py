@@ -39,7 +39,7 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
     former, start = folder.checked_row(), time.monotonic()
     before = former.seconds if former else 0.0
     settings, n_train = _settings(named_stages(model)), len(train.X) // config.copies
-    row = Row(folder.variant, "running", settings, config.seed, n_train=n_train, seconds=before, **vars(targets))
+    row = Row(folder.variant, "unfinished", settings, config.seed, n_train=n_train, seconds=before, **vars(targets))
     folder.row.write(row)
     try:
         fit_segmenter(segmenter, prepared.describer, train, prepared.val)

@@ -116,7 +116,7 @@ def _read_row(folder: RowFolder, results: RunResults) -> RowResults | None:
     variant = NAMES[folder.variant]
     if row.status == "failed":
         results.problems.append(f"{variant.printed} failed: {row.error or 'no reason was recorded'}")
-    elif row.status == "running":
+    elif row.status == "unfinished":
         results.problems.append(f"{variant.printed} is not finished")
     else:
         results.miss(folder.history.path)

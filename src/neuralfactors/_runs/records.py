@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from neuralfactors._common.ceiling import Ceiling, Stop
 from neuralfactors._runs.config import Parameters, RunConfig, Search
 
-Status = Literal["running", "failed", "done"]
+Status = Literal["unfinished", "failed", "done"]
 Counts = NDArray[np.int64]
 Table = NDArray[np.float64]
 
