@@ -2,10 +2,12 @@ import warnings
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
+from torch import nn
 
-from neuralfactors import FrankWolfeSVM, StructuralSVM, chain_graph
+from neuralfactors import FrankWolfeSVM, GraphScaler, StructuralSVM, chain_graph
 from neuralfactors.learning._training_graphs import Samples
-from neuralfactors.learning._training_warnings import constant_hinge
+from neuralfactors.learning._training_warnings import constant_hinge, warn_of_scales
 
 
 def noise(n_graphs=30, share=0.1, scales=(1.0, 1.0)):
@@ -47,3 +49,42 @@ def test_the_best_of_constant_scores():
     X, _ = noise(2)
     assert constant_hinge(Samples.check(X, [[0] * 10, [0] * 6 + [1] * 4])) == 4.0
     assert constant_hinge(Samples.check(X, [[0, 1] * 5, [0, 1] * 5])) == 10.0
+
+
+def test_weights_of_mean_1_do_not_make_nodes_alike():
+    rng = np.random.default_rng(0)
+    Y = [rng.permutation(np.repeat([0, 1], [16, 4])) for _ in range(40)]  # balanced, they weigh 0.625 and 2.5
+    X = [chain_graph(y[:, None] + rng.normal(size=(20, 1)) * 0.5) for y in Y]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        StructuralSVM((), (), max_iter=30, class_weight="balanced").fit(X, Y)
+
+
+@pytest.mark.parametrize("constant", [1.0, 0.1])
+def test_a_bias_is_not_out_of_scale(constant):
+    rng = np.random.default_rng(0)
+    X = [chain_graph(np.column_stack([2000 * rng.normal(size=10), np.full(10, constant)])) for _ in range(3)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        warn_of_scales(Samples.check(X, [[0, 1] * 5] * 3))
+        warn_of_scales(Samples.check(GraphScaler().fit_transform(X), [[0, 1] * 5] * 3))
+
+
+class Lookup(nn.Module):
+    """Scores by the number of a word, which is a feature."""
+
+    def __init__(self):
+        super().__init__()
+        self.rows = nn.Embedding(5000, 2)
+
+    def forward(self, features):
+        return self.rows(features[:, 0].long()) + features[:, 1:]
+
+
+def test_a_module_of_ones_own_may_have_features_of_any_scale():
+    rng = np.random.default_rng(0)
+    X = [chain_graph(np.column_stack([rng.integers(0, 5000, 10), rng.normal(size=10)])) for _ in range(3)]
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", message="node features")
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        StructuralSVM(Lookup(), (), max_iter=1).fit(X, [[0, 1] * 5] * 3)

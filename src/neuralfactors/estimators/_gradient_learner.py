@@ -113,7 +113,8 @@ class GradientEstimator(StructuredEstimator):
         continuing = self.warm_start and hasattr(self, "model_")
         samples = self._check(X, Y, settings, self.n_labels, continuing, weight)
         settings = resolve(settings, samples)
-        warn_of_scales(samples)
+        if not isinstance(self.unary, nn.Module):  # which may scale its features itself, or look rows up by them
+            warn_of_scales(samples)
         if settings.void == "drop" and settings.loss != "cross-entropy":
             warn_of_dropped_edges(samples, 'void="complete" labels them by inference')
         if validation is not None:

@@ -269,7 +269,7 @@ class Descent:
         if self.settings.loss != "perceptron":  # whose loss is zero for constant scores
             each = math.log(self.model.n_labels) if self.settings.loss == "cross-entropy" else 1.0
             graphs = max(1.0, totals.graphs)
-            alike = self.settings.loss == "hinge" and totals.costs == totals.labelled
+            alike = self.settings.loss == "hinge" and totals.unlike == 0
             self.reached = totals.loss / graphs, each * totals.costs / graphs, alike
 
     def shortfall(self, samples: Samples) -> str | None:

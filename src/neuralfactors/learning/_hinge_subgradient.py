@@ -38,9 +38,10 @@ class Totals:
     labelled: float = 0.0
     differing: float = 0.0
     costs: float = 0.0  # what all labelled nodes cost when all are wrong
+    unlike: float = 0.0  # labelled nodes that do not simply cost 1
     seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PARTS, 0.0))
 
-    COUNTED = ("graphs", "loss", "gap", "optimal", "within_tol", "negative", "labelled", "differing", "costs")
+    COUNTED = ("graphs", "loss", "gap", "optimal", "within_tol", "negative", "labelled", "differing", "costs", "unlike")
 
     def add(self, found: Violation, y: Tensor, weight: Tensor | None = None) -> None:
         """Count the violations of a batch with labels `y` (V,), whose graphs have the `weight` (G,)."""
@@ -121,7 +122,9 @@ def accumulate(
         torch.autograd.backward(_times(found.value.clamp_min(0), weight).sum())
     clock.lap("backward")
     totals.add(found, y, weight)
-    totals.costs += float(_times(_worst(costs), _of_nodes(weight, batch)).sum())
+    worst = _times(_worst(costs), _of_nodes(weight, batch))
+    totals.costs += float(worst.sum())
+    totals.unlike += float(((y >= 0) & ((worst != 1) | (costs.ndim > 1))).sum())
 
 
 def draw_hints(y: Tensor) -> Tensor:

@@ -25,11 +25,15 @@ def warn_of_dropped_edges(samples: Samples, advice: str) -> None:
 def warn_of_scales(samples: Samples) -> None:
     """Warn where some node features are so large that others count for nothing: call it from `fit` itself."""
     seen = (samples.X[n].node_features for n in range(min(LOOKED_AT, len(samples))))
-    dense = [np.abs(features).max(axis=0) for features in seen if not is_sparse(features) and len(features)]
-    largest = np.max(dense, axis=0) if dense else np.zeros(0)
-    if (largest > 0).sum() < 2:
+    ends = [(f.min(axis=0), f.max(axis=0)) for f in seen if not is_sparse(f) and len(f)]
+    if not ends:
         return
-    high, low = int(largest.argmax()), int(np.where(largest > 0, largest, np.inf).argmin())
+    least, most = np.min([first for first, _ in ends], axis=0), np.max([last for _, last in ends], axis=0)
+    if not (least < most).any():
+        return
+    # A column that is the same everywhere is a bias, or the rounding that scaling has left of one.
+    largest = np.maximum(-least, most)
+    high, low = int(largest.argmax()), int(np.where(least < most, largest, np.inf).argmin())
     if largest[high] > SCALES * largest[low]:
         warnings.warn(
             f"node features go up to {largest[high]:.3g} in column {high}, but to {largest[low]:.3g} in column {low}, "
