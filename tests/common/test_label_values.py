@@ -35,6 +35,13 @@ def test_integers_are_left_alone():
     numbers, classes = encode_labels([[0, None, 2], [np.nan, 1]])
     assert classes is None
     assert [y.tolist() for y in numbers] == [[0, -1, 2], [-1, 1]]
+    numbers, classes = encode_labels([np.array([np.float32(0), None, np.float32(2)], dtype=object)])
+    assert (numbers[0].tolist(), classes) == ([0, -1, 2], None)
+
+
+def test_real_numbers_are_no_labels_with_nan_either():
+    Y = [np.array([0.3, np.nan, 1.7])]
+    assert encode_labels(Y) == (Y, None)
 
 
 def test_all_marks_of_void_among_strings_are_void():

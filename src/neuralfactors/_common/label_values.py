@@ -75,11 +75,14 @@ def _numbers(y: NDArray[Any], number: dict[Any, int], name: str, unseen: int | N
 
 def _is_named(y: Any) -> bool:
     values = np.asarray(y)
-    return values.dtype.kind in "OSTU" or (values.dtype.kind == "f" and bool(np.isnan(values).any()))
+    if values.dtype.kind == "f":  # NaN is void among whole numbers; other numbers are no labels
+        void = np.isnan(values)
+        return bool(void.any()) and not np.mod(values[~void], 1).any()
+    return values.dtype.kind in "OSTU"
 
 
 def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) or (isinstance(value, float) and value.is_integer())
+    return isinstance(value, (int, np.integer)) or (isinstance(value, (float, np.floating)) and value.is_integer())
 
 
 def _is_void(value: Any) -> bool:
