@@ -34,9 +34,9 @@ def test_features_of_types_are_stacked():
 
 @pytest.mark.parametrize("kind", [np.array, csr_array])
 def test_a_graph_may_lack_nodes_of_a_type(kind):
-    graph = Graph.of_types([[], kind([[1.0, 2.0]]), []], edges=[[0, 0]])
+    graph = Graph.of_types([[], kind(np.array([[1.0, 2.0]], np.float32)), []], edges=[[0, 0]])
     assert graph.node_types.tolist() == [1]
-    assert graph.node_features.shape == (1, 2)
+    assert (graph.node_features.shape, graph.node_features.dtype) == ((1, 2), np.float32)
 
 
 @pytest.mark.parametrize(

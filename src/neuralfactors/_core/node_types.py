@@ -109,7 +109,7 @@ def stack_types(node_features: Sequence[Any]) -> tuple[Any, NDArray[np.int64]]:
 def _block(values: Any, name: str) -> Any:
     block = values if is_sparse(values) else as_numpy(values, name)
     if block.ndim < 2 and 0 in block.shape:  # an empty list: a type of which the graph has no node
-        return np.zeros((0, 0))
+        return np.zeros((0, 0), bool)  # a type that leaves that of the other blocks as it is
     if block.ndim != 2:
         raise ValueError(f"{name} must have 2 dimensions, got shape {block.shape}")
     return block
