@@ -119,9 +119,7 @@ def _pairs(Y: Sequence[ArrayLike], Y_pred: Sequence[ArrayLike]) -> list[tuple[ND
         raise ValueError(f"Y and Y_pred need an array per graph, got {len(Y)} and {len(Y_pred)}")
     numbers, _ = encode_labels([*Y, *Y_pred])
     names = ["Y"] * len(Y) + ["Y_pred"] * len(Y)
-    labels = [
-        as_integers(y, name) if np.size(y) else np.zeros(0, np.int64) for y, name in zip(numbers, names, strict=True)
-    ]
+    labels = [_integers(y, name) for y, name in zip(numbers, names, strict=True)]
     pairs = list(zip(labels[: len(Y)], labels[len(Y) :], strict=True))
     for n, (y, y_pred) in enumerate(pairs):
         if y.shape != y_pred.shape:
