@@ -71,3 +71,9 @@ def test_unknown_words_are_refused(wrong):
     (name, value), *_ = wrong.items()
     with pytest.raises(ValueError, match=f"{name} must be one of .*{value}"):
         Targets(**wrong)
+
+
+@pytest.mark.parametrize("balance", [None, 2, -0.5])
+def test_a_balance_is_a_share(balance):
+    with pytest.raises(ValueError, match=f"balance must be a number from 0 to 1, got {balance}"):
+        Targets(balance)

@@ -52,6 +52,8 @@ class Targets:
     region_label: str = "majority"
 
     def __post_init__(self) -> None:
+        if self.balance is None or not 0 <= self.balance <= 1:
+            raise ValueError(f"balance must be a number from 0 to 1, got {self.balance!r}")
         check_option("cost", self.cost, COSTS)
         check_option("region_label", self.region_label, REGION_LABELS)
 
