@@ -94,7 +94,7 @@ def test_nothing_is_said_before_fit(method):
 @pytest.mark.parametrize(
     ("picture", "message"),
     [
-        (PICTURE[:, :, :2], "trained on 3 channels of 8 bits, but the image has 2 channels of 8 bits"),
+        (PICTURE[:, :, :2], "have 3 channels of 8 bits, but this image has 2 channels of 8 bits"),
         (PICTURE[:0], r"image must be uint8 of shape \(H, W, 3\).*, got uint8 of shape \(0, 64, 3\)"),
         (PICTURE.astype(np.int64), r"image must be uint8 of shape \(H, W, 3\).*, got int64"),
         (PICTURE[None], r"got uint8 of shape \(1, 48, 64, 3\)"),

@@ -346,5 +346,5 @@ def test_refusals(scenes, tmp_path):
         Segmenter("sift").fit(scenes[:1])
     with pytest.raises(NotFittedError):
         Segmenter().predict_one(image)
-    with pytest.raises(ValueError, match="trained on 3 channels of 8 bits, but the image has 3 channels of floats"):
+    with pytest.raises(ValueError, match="have 3 channels of 8 bits, but this image has 3 channels of floats"):
         Segmenter(SETTINGS, estimator=UnaryClassifier(max_iter=1)).fit(scenes[:2]).predict_one(image / 255.0)
