@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import warnings
 
 import numpy as np
 import pytest
@@ -260,3 +261,14 @@ def test_wrong_numbers_of_states_of_types_are_named(n_states, message):
 def test_wrong_arguments_are_named(chains, options, message):
     with pytest.raises(ValueError, match=message):
         LatentSVM(**options).fit(*chains)
+
+
+def test_warnings_of_the_base_are_given_once_where_fit_was_called():
+    rng = np.random.default_rng(0)
+    X = [Graph(rng.normal(size=(4, 2)), [[0, 1], [1, 2], [2, 3]]) for _ in range(6)]
+    Y = [rng.integers(2, size=4) for _ in X]
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        LatentSVM(2, base=FrankWolfeSVM(max_iter=2, tol=1e-9)).fit(X, Y)
+    assert [each.filename for each in told] == [__file__]
+    assert "stopped at max_iter=2" in str(told[0].message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
@@ -164,12 +165,16 @@ class LatentSVM(Saved, LabelledPredictor):
 
     def _alternate(self, X: list[Graph], samples: Samples, states: list[Labels], rounds: int) -> None:
         for self.n_iter_ in range(1, rounds + 1):
-            self._improve(X, states, samples.weight)
+            with warnings.catch_warnings(record=True) as told:
+                warnings.simplefilter("always", UserWarning)
+                self._improve(X, states, samples.weight)
             completed = self._states(X, list(samples.Y))
             changed = any((a != b).any() for a, b in zip(states, completed, strict=True))
             states = completed
             if not changed and self.learner == "alternate":
                 break
+        for each in told:  # of the last round only, where `fit` was called
+            warnings.warn(each.message, each.category, stacklevel=3)
 
     @property
     def n_features_in_(self) -> int:

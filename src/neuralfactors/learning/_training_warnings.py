@@ -11,7 +11,7 @@ from neuralfactors.learning._training_graphs import ClassWeight, Samples
 
 ENOUGH_EDGES = 2 / 3  # of those that graphs have; with fewer, the factors learn from other graphs than they will see
 SCALES, LOOKED_AT = 1000.0, 100  # how much larger than another a column of features may be; in how many graphs
-LEARNT = 0.98  # share of the loss of constant scores below which something has been learned
+LEARNT = 0.99  # share of the loss of constant scores below which something has been learned
 
 
 def warn_of_dropped_edges(samples: Samples, advice: str) -> None:
