@@ -86,7 +86,7 @@ def test_resume_trains_only_what_is_left(finished, config, tmp_path):
     [before] = (finished / "rows/int+nrl").glob("*.safetensors")
     model = before.read_bytes()
     row = RunFolder(finished).row("int+nrl")
-    row.row.write(replace(row.row.read(), status="running"))
+    row.row.write(replace(row.row.read(), status="unfinished"))
     assert [each.is_done for each in RunFolder(finished).rows()] == [True, True, False]
     resume(finished, Means(cache=finished.parent / "cache"))
     assert (finished / "rows/SGD/row.json").read_bytes() == kept
@@ -151,7 +151,7 @@ def test_a_run_keeps_the_number_of_threads_it_began_with(config, tmp_path, threa
     folder = train(replace(config, variants=("int+nrl",)), tmp_path / "run")
     row = RunFolder(folder).row("int+nrl")
     [before] = [path.read_bytes() for path in row.path.glob("*.safetensors")]
-    row.row.write(replace(row.row.read(), status="running"))
+    row.row.write(replace(row.row.read(), status="unfinished"))
     threads(2)
     resume(folder)
     assert torch.get_num_threads() == 2
