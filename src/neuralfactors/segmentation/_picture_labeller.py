@@ -58,7 +58,8 @@ class PictureLabeller(GraphLabeller):
     def predict_proba(self, images: Pictures, *, split: str = "test") -> list[NDArray[np.float32]]:
         """Probabilities of the labels of every pixel, which are those of its region.
 
-        They are the marginals of `predict_proba` of the estimator; `calibrate` makes them mean what they say.
+        They are the marginals of `predict_proba` of the estimator; `calibrate` makes them mean what they say. Where
+        maps are refined, a label that `predict` gives near a border need not be the most probable one of the region.
 
         Parameters
         ----------
