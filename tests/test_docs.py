@@ -26,9 +26,16 @@ TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
 MODULES = sorted(module.name for module in pkgutil.walk_packages(neuralfactors.__path__, "neuralfactors."))
 
 
-@pytest.mark.parametrize("name", [name for name in MODULES if not name.rpartition(".")[2].startswith("_")])
+@pytest.mark.parametrize("name", [name for name in MODULES if not name.endswith("__main__")])
 def test_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
+
+
+def test_examples_import_what_users_may_import():
+    texts = [*TEXTS.values(), *(path.read_text(encoding="utf-8") for path in (ROOT / "src").rglob("*.py"))]
+    modules = {name for text in texts for name in re.findall(r">>> from (neuralfactors\S*) import", text)}
+    assert len(modules) > 5
+    assert sorted(name for name in modules if "._" in name) == []
 
 
 @pytest.mark.filterwarnings("error::sklearn.exceptions.ConvergenceWarning")  # readers see what the pages show, no more

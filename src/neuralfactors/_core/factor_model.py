@@ -36,7 +36,7 @@ class FactorModel(nn.Module):
 
     Examples
     --------
-    >>> from neuralfactors._core.graph import Graph
+    >>> from neuralfactors import Graph
     >>> model = FactorModel(Factor(1, 3), Factor(2, 3, order=2), n_labels=3)
     >>> batch = GraphBatch.from_graphs([Graph([[0.0], [1.0]], [[0, 1]], [[0.5, 0.5]])])
     >>> model(batch).interaction.shape
@@ -190,7 +190,7 @@ class BatchModel(FactorModel):
 
     Examples
     --------
-    >>> from neuralfactors._core.graph import Graph
+    >>> from neuralfactors import Graph
     >>> model = BatchModel(FactorModel(Factor(1, 3), None, n_labels=3))
     >>> model(GraphBatch.from_graphs([Graph([[0.0], [1.0]], [[0, 1]])])).unary.shape
     torch.Size([2, 3])

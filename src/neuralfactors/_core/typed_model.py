@@ -31,7 +31,7 @@ class TypedModel(FactorModel):
 
     Examples
     --------
-    >>> from neuralfactors._core.graph import Graph
+    >>> from neuralfactors import Graph
     >>> model = TypedModel([nn.Linear(1, 2), nn.Linear(1, 3)], {(0, 1): nn.Linear(0, 6)}, [2, 3])
     >>> batch = GraphBatch.from_graphs([Graph([[0.0], [1.0]], [[0, 1]], node_types=[0, 1])])
     >>> model(batch).sizes.tolist(), len(model(batch).interaction)

@@ -73,7 +73,7 @@ class LatentSVM(Saved, LabelledPredictor):
 
     Examples
     --------
-    >>> from neuralfactors._core.lattice import point_graphs
+    >>> from neuralfactors import point_graphs
     >>> X = np.array([[-2.0], [0.0], [2.0]] * 10)  # the label in the middle, which no linear score can tell
     >>> Y = (X == 0).astype(int)
     >>> LatentSVM([2, 1]).fit(point_graphs(X), Y).score(point_graphs(X), Y)

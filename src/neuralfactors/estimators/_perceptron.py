@@ -49,7 +49,7 @@ class StructuredPerceptron(JointEstimator):
 
     Examples
     --------
-    >>> from neuralfactors._core.graph import Graph
+    >>> from neuralfactors import Graph
     >>> X = [Graph([[1.0], [-1.0]], [[0, 1]]), Graph([[-1.0], [1.0]], [[0, 1]])]
     >>> StructuredPerceptron().fit(X, [[1, 0], [0, 1]]).score(X, [[1, 0], [0, 1]])
     1.0

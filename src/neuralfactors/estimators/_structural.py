@@ -80,7 +80,7 @@ class StructuralSVM(JointEstimator):
 
     Examples
     --------
-    >>> from neuralfactors._core.graph import Graph
+    >>> from neuralfactors import Graph
     >>> X = [Graph([[1.0], [-1.0]], [[0, 1]]), Graph([[-1.0], [1.0]], [[0, 1]])]
     >>> svm = StructuralSVM((), (), C=10.0, max_iter=20).fit(X, [[1, 0], [0, 1]])
     >>> [y.tolist() for y in svm.predict(X)]
