@@ -5,6 +5,7 @@ import copy
 import numpy as np
 import pytest
 from learners import indexed
+from scipy.sparse import csr_array
 from scipy.special import softmax
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline
@@ -98,3 +99,13 @@ def test_bifurcated_training_is_a_pipeline(chains):
     pipeline = Pipeline([("first", first), ("model", StructuralSVM((), (), max_iter=5))]).fit(X, Y)
     assert pipeline.score(X, Y) >= first.score(X, Y) - 0.05
     assert pipeline[-1].n_node_features_ == 3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sparse_features_of_either_type_give_what_dense_ones_do(chains, dtype):
+    X, Y = chains
+    sparse = [Graph(csr_array(graph.node_features.astype(dtype)), graph.edges) for graph in X]
+    dense = [Graph(graph.node_features, graph.edges) for graph in X]
+    learnt = UnaryClassifier(max_iter=5).fit(sparse, Y)
+    assert learnt.score(sparse, Y) == UnaryClassifier(max_iter=5).fit(dense, Y).score(dense, Y)
+    assert learnt.transform(sparse)[0].node_features.shape == (X[0].n_nodes, 3)

@@ -141,8 +141,7 @@ class FactorModel(nn.Module):
         Tensor of shape (V, L)
             Differentiable; −inf for labels that the type of a node does not have.
         """
-        values: Tensor = self.unary(batch.node_features)
-        return values
+        return self._values("unary", batch.node_features, None)
 
     def without_interaction(self) -> FactorModel:
         """The model without its interaction.
