@@ -48,6 +48,22 @@ def test_the_middle_of_a_cross_becomes_a_state(crosses):
     assert np.mean(np.array(middles) == 1) > 0.8
 
 
+@pytest.mark.parametrize("class_weight", [None, "balanced", np.array([[0, 3.0, 1], [1, 0, 0.5], [2, 1, 0]])])
+def test_loss_augmented_predictions_are_the_best_of_all_states(chains, class_weight):
+    X, Y = [graph.subgraph(np.arange(graph.n_nodes) < 5) for graph in chains[0][:6]], [y[:5] for y in chains[1][:6]]
+    Y[0] = np.where(np.arange(5) == 2, -1, Y[0])  # a hidden node costs nothing
+    base = StructuralSVM((), (), max_iter=3, C=100.0, class_weight=class_weight)
+    latent = LatentSVM([2, 1, 1], base=base, max_iter=1).fit(X, Y)
+    label = latent.state_label_
+    costs = latent.base_.class_weight[np.searchsorted(label, np.arange(3))]  # of every state where a label is right
+    for graph, y, labels in zip(X, Y, latent.loss_augmented_predict(X, Y), strict=True):
+        (potentials,) = latent.base_.potentials([graph])
+        states = np.array(list(itertools.product(range(4), repeat=5)))
+        scores = np.array([float(potentials.score(torch.from_numpy(z))) for z in states])
+        scores += np.where(y >= 0, costs[np.maximum(y, 0), states], 0.0).sum(axis=1)
+        assert scores[(label[states] == labels).all(axis=1)].max() == pytest.approx(scores.max(), abs=1e-4)
+
+
 def test_predictions_are_the_best_of_all_states(chains):
     X, Y = chains
     latent = LatentSVM([2, 1, 1], base=StructuralSVM((), (), max_iter=3, C=100.0), max_iter=1).fit(X, Y)

@@ -239,6 +239,27 @@ class LatentSVM(Saved, LabelledPredictor):
         check_is_fitted(self, "base_")
         return self._states(X, self._check_known(X, known))
 
+    def loss_augmented_predict(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> list[NDArray[Any]]:
+        """The labelling that violates the margin most, over all states; as in `StructuralSVM`.
+
+        Parameters
+        ----------
+        X : sequence of Graph
+            The graphs.
+        Y : sequence of arrays
+            True labels, one array per graph; hidden nodes cost nothing.
+
+        Returns
+        -------
+        list of ndarray of shape (V,)
+            Labels, one array per graph.
+        """
+        check_is_fitted(self, "base_")
+        samples = self._check(X, Y, None, continuing=True)
+        seen = [_with_costs_of_states(samples.X[n], y, self._known_states) for n, y in enumerate(samples.Y)]
+        found = self.base_.loss_augmented_predict(seen, self._states(seen, list(samples.Y)))
+        return self._decode(self._labels_of(seen, found))
+
     def _state(self) -> State:
         check_is_fitted(self, "base_")
         document, tensors = self.base_.state()
@@ -272,9 +293,10 @@ class LatentSVM(Saved, LabelledPredictor):
         return states
 
     def _predict(self, X: Sequence[Graph], known: Sequence[Labels] | None = None) -> list[Labels]:
-        known_states = self._known_states
-        found = enumerate(self._states(X, known))
-        return [known_states.labels(states, X[n].node_types) for n, states in found]
+        return self._labels_of(X, self._states(X, known))
+
+    def _labels_of(self, X: Sequence[Graph], states: list[Labels]) -> list[Labels]:
+        return [self._known_states.labels(own, X[n].node_types) for n, own in enumerate(states)]
 
     def _types(self) -> NodeTypes | None:
         return NodeTypes(tuple(self._known_states.n_labels), ()) if self._known_states.typed else None
