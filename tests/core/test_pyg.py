@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from neuralfactors import GraphBatch
+from neuralfactors import Graph, GraphBatch
 
 
 def undirected(n_nodes):
@@ -52,11 +52,22 @@ def test_labels_outside_a_mask_of_pyg_are_void():
     assert GraphBatch.from_pyg(data).n_graphs == 1
 
 
+@pytest.mark.parametrize("y", [torch.tensor([1, 0]), torch.tensor([0.5, 2.0]), torch.zeros(2, 19)])
+def test_labels_of_whole_graphs_are_none_of_nodes(y):
+    ptr = torch.tensor([0, 2, 3])
+    data = SimpleNamespace(x=torch.zeros(3, 1), edge_index=undirected(2), ptr=ptr, y=y)
+    assert GraphBatch.from_pyg(data).y is None
+    one = SimpleNamespace(x=torch.zeros(3, 1), edge_index=undirected(3), y=y[:1])
+    assert Graph.from_pyg(one)[1] is None
+    one.y = y[0, 0] if y.ndim > 1 else y[0]  # a scalar
+    assert Graph.from_pyg(one)[1] is None
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"edge_index": torch.zeros(3, 2)}, r"edge_index must have shape \(2, E\), got \(3, 2\)"),
-        ({"y": torch.tensor([1])}, "y must contain an integer label for each of 3 nodes, got torch.int64"),
+        ({"y": torch.tensor([1, 0])}, "y must contain an integer label for each of 3 nodes, got torch.int64"),
         ({"batch": torch.tensor([0, 1, 0])}, "batch must name the nodes of one graph after those of the other"),
     ],
 )

@@ -15,7 +15,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from neuralfactors._common.labels import VOID
-from neuralfactors._core.graph_checks import as_numpy, check_edges, check_features, check_labels, check_node_weight
+from neuralfactors._core.graph_checks import (
+    as_numpy,
+    check_edges,
+    check_features,
+    check_labels,
+    check_node_weight,
+    is_of_graphs,
+)
 from neuralfactors._core.node_types import check_node_types, stack_types
 from neuralfactors._core.sparse import check_sparse, is_sparse, stored_arrays
 
@@ -283,7 +290,7 @@ class Graph(Counted):
         graph : Graph
             Of order 2.
         y : ndarray of shape (V,) or None
-            Labels, None where `data` has no `y`.
+            Labels, None where `data` has no `y`, or one for the whole graph.
         """
         ends = as_numpy(data.edge_index, "edge_index")
         if ends.ndim != 2 or ends.shape[0] != 2:
@@ -295,9 +302,10 @@ class Graph(Counted):
         if edges.size and all((j, i) in pairs for i, j in pairs):
             keep = edges[:, 0] <= edges[:, 1]
             edges, features = edges[keep], None if features is None else features[keep]
-        y = getattr(data, "y", None)
-        made = cls(as_numpy(data.x, "x"), edges, features)
-        return made, None if y is None else check_labels(as_numpy(y, "y").reshape(-1), made.n_nodes)
+        made, y = cls(as_numpy(data.x, "x"), edges, features), getattr(data, "y", None)
+        if y is None or is_of_graphs(as_numpy(y, "y"), made.n_nodes, 1):
+            return made, None
+        return made, check_labels(as_numpy(y, "y").reshape(-1), made.n_nodes)
 
 
 def check_agreement(graphs: Iterable[Graph]) -> tuple[int, int, int]:

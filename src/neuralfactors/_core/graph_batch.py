@@ -157,6 +157,7 @@ class GraphBatch(Counted):
         ----------
         data : Batch or the like
             With `x` (V, D) and `edge_index` (2, E); `edge_attr` (E, K), `y` (V,), and `ptr` or `batch` if it has them.
+            A `y` with one entry per graph is none of nodes, and left out.
         mask : str, default=None
             Name of a mask of nodes, such as "train_mask": labels outside it become void.
 

@@ -100,6 +100,11 @@ def check_labels(y: ArrayLike, n_nodes: int, name: str = "y") -> NDArray[np.int6
     return labels
 
 
+def is_of_graphs(y: Any, n_nodes: int, n_graphs: int) -> bool:
+    """Whether `y` has one entry per graph, and not one per node: a label or target of the whole graph."""
+    return n_nodes != n_graphs == (len(y) if y.ndim else 1)
+
+
 def as_numpy(values: Any, name: str) -> NDArray[Any]:
     """An array, a tensor or nested lists as a numpy array; a tensor comes to the CPU, and must need no gradient."""
     if isinstance(values, Tensor):

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from neuralfactors._common.labels import VOID
+from neuralfactors._core.graph_checks import is_of_graphs
 from neuralfactors._core.layouts import as_int64, pointers_of
 
 
@@ -29,7 +30,7 @@ def pieces_of(data: Any, mask: str | None) -> dict[str, Tensor | None]:
         "edge_features": features,
         "node_ptr": node_ptr,
         "edge_ptr": pointers_of(counts),
-        "y": _labels(data, len(x), mask),
+        "y": _labels(data, len(x), len(node_ptr) - 1, mask),
     }
 
 
@@ -54,9 +55,9 @@ def _kept(ends: Tensor, n_nodes: int) -> Tensor:
     return every[ends[0] <= ends[1]] if bool(torch.isin(there, back).all()) else every
 
 
-def _labels(data: Any, n_nodes: int, mask: str | None) -> Tensor | None:
+def _labels(data: Any, n_nodes: int, n_graphs: int, mask: str | None) -> Tensor | None:
     y = getattr(data, "y", None)
-    if y is None:
+    if y is None or is_of_graphs(y, n_nodes, n_graphs):
         return None
     if y.numel() != n_nodes or y.is_floating_point():
         raise ValueError(f"y must contain an integer label for each of {n_nodes} nodes, got {y.dtype} {tuple(y.shape)}")
