@@ -12,6 +12,7 @@ from torch import nn
 from neuralfactors import (
     FrankWolfeSVM,
     Graph,
+    Network,
     Potentials,
     StructuralSVM,
     StructuredPerceptron,
@@ -194,3 +195,31 @@ def test_types_must_be_those_of_training(data, fitted):
     plain = StructuralSVM((), (), max_iter=1).fit([Graph([[0.0], [1.0]], [[0, 1]])], [[0, 1]])
     with pytest.raises(ValueError, match="X has node_types, but StructuralSVM was fitted without them"):
         plain.predict(data[0])
+
+
+@pytest.mark.parametrize("make", [StructuralSVM, StructuredPerceptron])
+def test_signs_hold_for_pairs_of_types(data, make, tmp_path):
+    rows, columns = 2, 4
+    sign = {(0, 0): 2 * np.eye(rows) - 1, (0, 1): -np.ones((rows, columns))}
+    learner = make((), Network((), sign=sign), max_iter=20, n_labels=[rows, columns]).fit(*data)
+    same, other = learner.model_.interaction.children()
+    assert (same.bias.view(rows, rows) * torch.from_numpy(sign[0, 0]) >= 0).all()
+    assert (other.bias <= 0).all()
+    assert (other.bias < 0).any()
+    learner.save(tmp_path)
+    again = make.load(tmp_path)
+    np.testing.assert_array_equal(again.interaction.sign[0, 1], sign[0, 1])
+    assert all((a == b).all() for a, b in zip(again.predict(data[0]), learner.predict(data[0]), strict=True))
+
+
+@pytest.mark.parametrize(
+    ("sign", "message"),
+    [
+        (np.ones((2, 2)), r"sign must be a dict with some of the keys \[\(0, 0\), \(0, 1\)\], as X has node_types"),
+        ({(1, 1): np.ones((4, 4))}, r"sign must be a dict with some of the keys \[\(0, 0\), \(0, 1\)\]"),
+        ({(0, 1): np.ones((4, 2))}, r"sign must hold 1, -1 or 0 in the shape \(2, 4\) or \(1, 2, 4\)"),
+    ],
+)
+def test_signs_of_other_pairs_are_refused(data, sign, message):
+    with pytest.raises(ValueError, match=message):
+        StructuralSVM((), Network((), sign=sign), n_labels=[2, 4]).fit(*data)

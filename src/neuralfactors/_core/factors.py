@@ -8,7 +8,7 @@ need not be formed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -52,10 +52,11 @@ class Network(BaseEstimator):
     bias : bool, default=True
         Whether layers have one; it is regularised like all else. A factor without features keeps that of its output in
         any case: it is one table for all.
-    sign : array of shape (L, L) or (T, L, L), default=None
+    sign : array of shape (L, L) or (T, L, L), dict or None, default=None
         Signs that the weights of a linear factor must have: 1 for weights ≥ 0, −1 for weights ≤ 0, 0 for any. (L, L)
         holds for the tables of all features and the bias; (T, L, L) has one for each of them, the bias last. With
-        ``2 * np.eye(L) - 1`` and no negative features, equal labels attract, and binary labels are submodular.
+        ``2 * np.eye(L) - 1`` and no negative features, equal labels attract, and binary labels are submodular. For
+        edges of graphs with `node_types`, a dict from some of the pairs of types to such arrays.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class Network(BaseEstimator):
     symmetric: bool | Sequence[int] = False
     dropout: float = 0.0
     bias: bool = True
-    sign: ArrayLike | None = None
+    sign: ArrayLike | Mapping[tuple[int, int], ArrayLike] | None = None
 
     def build(self, n_features: int, n_labels: int, order: int = 1, generator: torch.Generator | None = None) -> Factor:
         """The factor, with fresh parameters.
@@ -145,7 +146,7 @@ class Factor(nn.Module):
         symmetric: bool | Sequence[int] = Network.symmetric,
         dropout: float = Network.dropout,
         bias: bool = Network.bias,
-        sign: ArrayLike | None = Network.sign,
+        sign: ArrayLike | None = None,
         generator: torch.Generator | None = None,
     ) -> None:
         super().__init__()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -19,6 +19,7 @@ from neuralfactors._core.factor_model import BatchModel, FactorModel
 from neuralfactors._core.factors import Network
 from neuralfactors._core.node_types import NodeTypes
 from neuralfactors._core.typed_model import TypedModel
+from neuralfactors._core.weight_signs import check_signs
 from neuralfactors.estimators._prediction import Predictor
 from neuralfactors.estimators._saving import Saved, Stored, from_document, to_document, to_json
 from neuralfactors.learning._history import Callback
@@ -165,12 +166,22 @@ def _build_typed(
     """A factor of its own for every type and for every pair of types."""
     unary, interaction = factors
     assert unary is not None
-    tables = {} if interaction is None else dict.fromkeys(types.pairs, interaction)
+    tables = {} if interaction is None else _by_pair(interaction, types)
     return TypedModel(
         [unary.build(widths[0], n_labels, 1, generator) for n_labels in types.n_labels],
         {pair: _build_table(network, widths[1], types, pair, generator) for pair, network in tables.items()},
         types.n_labels,
     )
+
+
+def _by_pair(network: Network, types: NodeTypes) -> dict[tuple[int, int], Network]:
+    """The network of every pair of types, with the signs of its own where they are given by pair."""
+    if network.sign is None:
+        return dict.fromkeys(types.pairs, network)
+    if not isinstance(network.sign, Mapping) or not set(network.sign) <= set(types.pairs):
+        expected = f"a dict with some of the keys {list(types.pairs)}, as X has node_types"
+        raise ValueError(f"sign must be {expected}, got {network.sign!r}")
+    return {pair: clone(network).set_params(sign=network.sign.get(pair)) for pair in types.pairs}
 
 
 def _build_table(
@@ -180,6 +191,10 @@ def _build_table(
     if pair[0] == pair[1]:
         return network.build(n_features, rows, 2, generator)
     free: Network = clone(network).set_params(symmetric=False)  # nodes of two types cannot change places
+    if free.sign is not None:
+        n_tables = n_features + (free.bias or not n_features)
+        signs = check_signs("sign", free.sign, (rows, columns), np.zeros(n_tables, np.int8))  # type: ignore[arg-type]
+        free.set_params(sign=signs.reshape(n_tables, -1))
     return free.build(n_features, rows * columns, 1, generator)
 
 
