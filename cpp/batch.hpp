@@ -2,20 +2,15 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
-#include <limits>
-#include <mutex>
-#include <new>
-#include <thread>
 #include <vector>
 
 #include "core/factor_graph.hpp"
 #include "core/input.hpp"
 #include "core/interrupt.hpp"
 #include "core/options.hpp"
+#include "core/parallel.hpp"
 #include "higher_order/solver.hpp"
 #include "solver.hpp"
 
@@ -83,67 +78,28 @@ struct BatchOutcome {
   double* reduced_costs = nullptr;     // as `unary`, or null
 };
 
-// An exception, and the graph it is about.
-struct BatchError {
-  int graph;
-  std::exception_ptr what;
-};
-
-// Stops a worker when any other has failed, or when the caller's own interrupt (asked by the calling thread alone)
-// throws.
-class SharedStop : public Interrupt {
- public:
-  SharedStop(const std::atomic<bool>& stop, Interrupt* caller) : stop_(stop), caller_(caller) {}
-  void check() override {
-    if (caller_) caller_->check();
-    if (stop_.load(std::memory_order_relaxed)) throw Interrupted{};
-  }
-  void improved(double score, double bound) override {
-    if (caller_) caller_->improved(score, bound);
-  }
-
- private:
-  const std::atomic<bool>& stop_;
-  Interrupt* caller_;
-};
-
 template <class T>
 class BatchSolver {
  public:
   BatchSolver(const Batch<T>& batch, const Options& options, const BatchOutcome& out)
       : batch_(batch), options_(options), out_(out) {}
 
-  // Throws what the first failing graph threw, as a BatchError, or the interrupt's own exception.
+  // Throws a GraphError about the first graph to fail. Buffers of moderate size outlive the call: getting fresh memory
+  // would cost a small problem a tenth of its time.
   void run(int n_threads, Interrupt& interrupt) {
-    n_threads = std::max(1, std::min(n_threads, batch_.n_graphs));
-    std::vector<std::thread> workers;
-    workers.reserve(n_threads - 1);
-    try {
-      for (int k = 1; k < n_threads; ++k) workers.emplace_back([this] { work(nullptr); });
-    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the threads that there are do the work
-    }
-    work(&interrupt);
-    for (std::thread& w : workers) w.join();
-    if (interrupted_) std::rethrow_exception(interrupted_);
-    if (error_.what) throw error_;
+    const bool keep = is_moderate();
+    run_tasks(batch_.n_graphs, n_threads, interrupt, [&] {
+      return [this, keep, fresh = Solver<T>(), outcome = Outcome()](int g, Interrupt& stop) mutable {
+        thread_local Solver<T> kept;
+        blame(g, [&] { solve(g, keep ? kept : fresh, outcome, stop); });
+      };
+    });
   }
 
  private:
   const Batch<T>& batch_;
   const Options& options_;
   const BatchOutcome& out_;
-  std::atomic<int> next_{0};
-  std::atomic<bool> stop_{false};
-  std::mutex mutex_;
-  BatchError error_{std::numeric_limits<int>::max(), nullptr};
-  std::exception_ptr interrupted_;
-
-  // Buffers of moderate size outlive the call: getting fresh memory would cost a small problem a tenth of its time.
-  void work(Interrupt* caller) {
-    thread_local Solver<T> kept;
-    Solver<T> fresh;
-    work_with(is_moderate() ? kept : fresh, caller);
-  }
 
   bool is_moderate() const {
     const double labels = batch_.n_labels;
@@ -158,56 +114,18 @@ class BatchSolver {
     return largest < 4e6;
   }
 
-  void work_with(Solver<T>& solver, Interrupt* caller) {
-    SharedStop stop(stop_, caller);
-    Outcome outcome;
-    for (int g = next_++; g < batch_.n_graphs && !stop_; g = next_++) {
-      try {
-        stop.check();
-        const std::int64_t* init = batch_.init ? batch_.init + batch_.node_ptr[g] : nullptr;
-        const Input<T> in = batch_.graph(g);
-        if (in.is_pairwise())
-          solver.solve(in, init, options_, stop, outcome);
-        else
-          FactorSolver(FactorGraph(in), options_, stop, outcome).solve(init);
-        store(g, outcome);
-      } catch (const Interrupted&) {
-        return;
-      } catch (...) {
-        fail(g, caller);
-        return;
-      }
-    }
+  void solve(int g, Solver<T>& solver, Outcome& outcome, Interrupt& stop) const {
+    stop.check();
+    const Input<T> in = batch_.graph(g);
+    const std::int64_t* init = batch_.init ? batch_.init + batch_.node_ptr[g] : nullptr;
+    if (in.is_pairwise())
+      solver.solve(in, init, options_, stop, outcome);
+    else
+      FactorSolver(FactorGraph(in), options_, stop, outcome).solve(init);
+    store(g, outcome);
   }
 
-  // Of several failures the one of the lowest graph counts: graphs are begun in order, so it has been begun by then.
-  void fail(int g, const Interrupt* caller) {
-    std::lock_guard<std::mutex> lock(mutex_);
-    stop_ = true;
-    if (caller && is_callers_own())
-      interrupted_ = std::current_exception();
-    else if (g < error_.graph)
-      error_ = {g, std::current_exception()};
-  }
-
-  // Whether the exception in hand came from the caller's interrupt and not from a solver.
-  static bool is_callers_own() {
-    try {
-      throw;
-    } catch (const EdgeFault&) {
-      return false;
-    } catch (const ScoreFault&) {
-      return false;
-    } catch (const Unsuitable&) {
-      return false;
-    } catch (const std::bad_alloc&) {
-      return false;
-    } catch (...) {
-      return true;
-    }
-  }
-
-  void store(int g, const Outcome& outcome) {
+  void store(int g, const Outcome& outcome) const {
     std::copy(outcome.labels.begin(), outcome.labels.end(), out_.labels + batch_.node_ptr[g]);
     out_.score[g] = outcome.score;
     out_.bound[g] = outcome.bound;

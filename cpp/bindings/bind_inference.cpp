@@ -23,6 +23,7 @@
 #include "core/input.hpp"
 #include "core/machine.hpp"
 #include "core/options.hpp"
+#include "core/parallel.hpp"
 #include "higher_order/solver.hpp"
 
 namespace nb = nanobind;
@@ -39,7 +40,7 @@ namespace {
 using Callback = nb::typed<nb::callable, nb::object(double, double, double)>;
 
 template <class T>
-std::string place(const ScoreFault& fault, const BatchError& error, const Batch<T>& batch) {
+std::string place(const ScoreFault& fault, const GraphError& error, const Batch<T>& batch) {
   std::string indices;
   const auto add = [&](std::int64_t index) {
     indices = std::to_string(index) + (indices.empty() ? "" : ", ") + indices;
@@ -72,7 +73,7 @@ std::string complaint(double value) {
 
 // One sentence about the caller's arrays for what went wrong with one graph of them.
 template <class T>
-[[noreturn]] void explain(const BatchError& error, const Batch<T>& batch) {
+[[noreturn]] void explain(const GraphError& error, const Batch<T>& batch) {
   try {
     std::rethrow_exception(error.what);
   } catch (const EdgeFault& fault) {
@@ -147,7 +148,7 @@ class Graphs {
     try {
       nb::gil_scoped_release release;
       BatchSolver<T>(batch, options, out).run(n_threads, signals);
-    } catch (const BatchError& error) {
+    } catch (const GraphError& error) {
       explain(error, batch);
     }
   }
@@ -162,7 +163,7 @@ class Graphs {
       const double rounding = neuralfactors::judge(FactorGraph(batch_.graph(0)), tol, out).rounding;
       return {out.score, rounding, static_cast<int>(out.status)};
     } catch (...) {
-      explain(BatchError{0, std::current_exception()}, batch_);
+      explain(GraphError{0, std::current_exception()}, batch_);
     }
   }
 

@@ -22,6 +22,7 @@
 #include "core/input.hpp"
 #include "core/interrupt.hpp"
 #include "core/options.hpp"
+#include "core/parallel.hpp"
 #include "linear/features.hpp"
 #include "linear/inference_cache.hpp"
 #include "linear/oracle.hpp"
@@ -38,7 +39,7 @@ namespace neuralfactors {
 namespace {
 
 using linear::FeatureMatrix, linear::InferenceCache, linear::Layout, linear::Oracle, linear::PassOutcome,
-    linear::LinearProblem, linear::Sample, linear::SampleError, linear::Scores, linear::WorkingSets;
+    linear::LinearProblem, linear::Sample, linear::Scores, linear::WorkingSets;
 
 // decode(unary (V, L), tables (E, L^Q), edges (E, Q)) -> labels, score, bound, status
 using Decode = nb::typed<nb::callable, nb::object(nb::object, nb::object, nb::object)>;
@@ -125,8 +126,8 @@ void guarded(Run&& run) {
   try {
     const nb::gil_scoped_release release;
     run(signals);
-  } catch (const SampleError& error) {
-    const std::string graph = " (graph " + std::to_string(error.sample) + ")";
+  } catch (const GraphError& error) {
+    const std::string graph = " (graph " + std::to_string(error.graph) + ")";
     try {
       std::rethrow_exception(error.what);
     } catch (const Unsuitable& reason) {
@@ -146,11 +147,7 @@ void in_order(const LinearProblem& problem, const Integers& order, Step&& step) 
   guarded([&](Interrupt& interrupt) {
     for (const std::int64_t* n = begin; n < end; ++n) {
       interrupt.check();
-      try {
-        step(static_cast<std::size_t>(*n), interrupt);
-      } catch (...) {
-        throw SampleError{static_cast<std::size_t>(*n), std::current_exception()};
-      }
+      blame(static_cast<int>(*n), [&] { step(static_cast<std::size_t>(*n), interrupt); });
     }
   });
 }

@@ -20,11 +20,32 @@ class StopFlag : public Interrupt {
     if (caller_) caller_->check();
     if (stop_.load(std::memory_order_relaxed)) throw Interrupted{};
   }
+  void improved(double score, double bound) override {
+    if (caller_) caller_->improved(score, bound);
+  }
 
  private:
   const std::atomic<bool>& stop_;
   Interrupt* caller_;
 };
+
+// An exception, and the graph it is about.
+struct GraphError {
+  int graph;
+  std::exception_ptr what;
+};
+
+// Calls work(); what it throws becomes a GraphError, unless that only says that another has failed.
+template <class Work>
+void blame(int graph, const Work& work) {
+  try {
+    work();
+  } catch (const Interrupted&) {
+    throw;
+  } catch (...) {
+    throw GraphError{graph, std::current_exception()};
+  }
+}
 
 // Calls make_worker() once a thread, and what it returns as worker(task, interrupt) for the tasks 0 .. n_tasks - 1,
 // which are begun in order. Throws what the first task to fail threw.

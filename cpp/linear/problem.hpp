@@ -5,29 +5,20 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <functional>
 #include <memory>
-#include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
-#include "batch.hpp"
 #include "core/interrupt.hpp"
 #include "core/options.hpp"
+#include "core/parallel.hpp"
 #include "linear/oracle.hpp"
 #include "linear/sample.hpp"
 #include "linear/scores.hpp"
 #include "linear/signs.hpp"
 
 namespace neuralfactors::linear {
-
-// What went wrong, and with which training graph.
-struct SampleError {
-  std::size_t sample;
-  std::exception_ptr what;
-};
 
 // The buffers of one thread.
 struct Worker {
@@ -82,34 +73,16 @@ class LinearProblem {
     });
   }
 
-  // Calls work(worker, n, interrupt) for every sample; throws the interrupt's own exception or a SampleError.
+  // Calls work(worker, n, interrupt) for every sample; throws a GraphError about the first one to fail.
   template <class Work>
   void for_each(Interrupt& interrupt, const Work& work) {
     std::atomic<std::size_t> next{0};
-    std::atomic<bool> stop{false};
-    std::mutex mutex;
-    SampleError error{samples.size(), nullptr};
-    auto run = [&](Worker& worker, Interrupt* caller) {
-      SharedStop shared(stop, caller);
-      for (std::size_t n = next++; n < samples.size() && !stop; n = next++) {
-        try {
-          shared.check();
-          work(worker, n, shared);
-        } catch (const Interrupted&) {
-          return;
-        } catch (...) {
-          const std::lock_guard<std::mutex> lock(mutex);
-          stop = true;
-          if (n < error.sample) error = {n, std::current_exception()};
-        }
-      }
-    };
-    std::vector<std::thread> threads;
-    for (std::size_t k = 1; k < std::min(workers_.size(), samples.size()); ++k)
-      threads.emplace_back([&, k] { run(workers_[k], nullptr); });
-    run(workers_[0], &interrupt);
-    for (std::thread& thread : threads) thread.join();
-    if (error.what) throw error;
+    run_tasks(static_cast<int>(samples.size()), static_cast<int>(workers_.size()), interrupt, [&] {
+      return [&work, &worker = workers_[next++]](int n, Interrupt& stop) {
+        stop.check();
+        blame(n, [&] { work(worker, static_cast<std::size_t>(n), stop); });
+      };
+    });
   }
 
   // vector += mean of psi(z) over the samples; returns the mean loss. One thread: the order of a sum matters.
