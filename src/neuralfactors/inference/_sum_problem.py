@@ -101,18 +101,7 @@ def check_sums(
         u, p, places = check_ragged(unary, interaction, e)
     else:
         u, p = _check_equal(unary, interaction, e)
-    dtype, n_nodes = np.result_type(u, p), len(u) if places is None else len(places.rows) - 1
-    problem = SumProblem(
-        unary=np.ascontiguousarray(u, dtype),
-        tables=np.ascontiguousarray(p, dtype),
-        edges=e,
-        node_ptr=validate.as_pointers(node_ptr, n_nodes, "node_ptr", "nodes"),
-        edge_ptr=validate.as_pointers(edge_ptr, len(e), "edge_ptr", "edges"),
-        places=places,
-    )
-    if len(problem.node_ptr) != len(problem.edge_ptr):
-        lengths = f"{len(problem.node_ptr)} and {len(problem.edge_ptr)}"
-        raise ValueError(f"node_ptr and edge_ptr must have the same length, got {lengths}")
+    problem = SumProblem(*validate.as_batch(u, p, e, places, node_ptr, edge_ptr), places=places)
     if places is not None:
         _check_ragged_finite(u, places.rows, "unary")
         _check_ragged_finite(p, places.tables, "interaction")

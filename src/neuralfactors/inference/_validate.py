@@ -54,21 +54,27 @@ def check_problem(
         u, p, places = check_ragged(unary, interaction, e)
     else:
         u, p = _check_equal(unary, interaction, e)
-    dtype, n_nodes = np.result_type(u, p), len(u) if places is None else len(places.rows) - 1
-    problem = Problem(
-        unary=np.ascontiguousarray(u, dtype),
-        interaction=np.ascontiguousarray(p, dtype),
-        edges=e,
-        node_ptr=as_pointers(node_ptr, n_nodes, "node_ptr", "nodes"),
-        edge_ptr=as_pointers(edge_ptr, len(e), "edge_ptr", "edges"),
-        places=places,
-    )
-    if len(problem.node_ptr) != len(problem.edge_ptr):
-        lengths = f"{len(problem.node_ptr)} and {len(problem.edge_ptr)}"
-        raise ValueError(f"node_ptr and edge_ptr must have the same length, got {lengths}")
+    problem = Problem(*as_batch(u, p, e, places, node_ptr, edge_ptr), places=places)
     if isinstance(factors, (list, tuple)) and not factors:
         return problem
     return replace(problem, factors=check_factors(factors, problem.sizes, problem.node_ptr))
+
+
+def as_batch(
+    unary: Scores,
+    tables: Scores,
+    edges: NDArray[np.int64],
+    places: Places | None,
+    node_ptr: ArrayLike | None,
+    edge_ptr: ArrayLike | None,
+) -> tuple[Scores, Scores, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The same, rows and tables contiguous and of one float type, with pointers that fit them and each other."""
+    dtype, n_nodes = np.result_type(unary, tables), len(unary) if places is None else len(places.rows) - 1
+    of_nodes = as_pointers(node_ptr, n_nodes, "node_ptr", "nodes")
+    of_edges = as_pointers(edge_ptr, len(edges), "edge_ptr", "edges")
+    if len(of_nodes) != len(of_edges):
+        raise ValueError(f"node_ptr and edge_ptr must have the same length, got {len(of_nodes)} and {len(of_edges)}")
+    return np.ascontiguousarray(unary, dtype), np.ascontiguousarray(tables, dtype), edges, of_nodes, of_edges
 
 
 def _check_equal(unary: Any, interaction: Any, edges: NDArray[np.int64]) -> tuple[Scores, Scores]:
