@@ -1,5 +1,7 @@
 """Views of sequences."""
 
+import pytest
+
 from neuralfactors._common.sequences import Selection
 
 
@@ -21,3 +23,5 @@ def test_a_selection_makes_the_items_that_are_asked_for_and_no_others():
     assert (chosen[1], chosen[-1], chosen[:2]) == (4, 25, [49, 4])
     assert made.asked == [2, 5, 7, 2]
     assert list(chosen) == [49, 4, 25]
+    with pytest.raises(IndexError):
+        chosen[3]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from neuralfactors._common.ceiling import Ceiling
 from neuralfactors._common.labels import VOID
-from neuralfactors._common.sequences import Selection
+from neuralfactors._common.sequences import OnDemand, Selection
 from neuralfactors._core.graph import Graph
 from neuralfactors.metrics import Scores, confusion_matrix
 from neuralfactors.segmentation._labelled_images import LabelledImage
@@ -64,7 +64,7 @@ class ScalingLearner:
         return Scaling(*_mean_and_std(self._nodes), *_mean_and_std(self._edges))
 
 
-class ScaledGraphs(Sequence[Graph]):
+class ScaledGraphs(OnDemand[Graph]):
     """Graphs of images as estimators take them: standardised, and regions weigh what they cover.
 
     Those of `seen`, by number, are kept; the others are made again whenever they are asked for.
@@ -77,10 +77,8 @@ class ScaledGraphs(Sequence[Graph]):
     def __len__(self) -> int:
         return len(self._images)
 
-    def __getitem__(self, n: Any) -> Any:
-        if isinstance(n, slice):
-            return [self[i] for i in range(len(self))[n]]
-        n = range(len(self))[n]
+    def make(self, n: int) -> Graph:
+        """Graph `n`, standardised."""
         return self._kept[n] if n in self._kept else self._scaling.apply(weighted(self._images[n]))
 
 

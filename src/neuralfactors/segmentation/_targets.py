@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors._common.sequences import OnDemand
 from neuralfactors._core.graph import Graph
 from neuralfactors.learning._losses import check_option
 from neuralfactors.segmentation._defaults import SPARSE
@@ -26,7 +27,7 @@ class TrainingData(NamedTuple):
     class_weight: NDArray[np.float64] | None
 
 
-class Reweighted(Sequence[Graph]):
+class Reweighted(OnDemand[Graph]):
     """The same graphs, whose nodes have other weights."""
 
     def __init__(self, graphs: Sequence[Graph], weights: Sequence[NDArray[np.float32] | None]) -> None:
@@ -35,9 +36,8 @@ class Reweighted(Sequence[Graph]):
     def __len__(self) -> int:
         return len(self._graphs)
 
-    def __getitem__(self, n: Any) -> Any:
-        if isinstance(n, slice):
-            return [self[i] for i in range(len(self))[n]]
+    def make(self, n: int) -> Graph:
+        """Graph `n` with its other weights."""
         graph = self._graphs[n]
         return Graph.unchecked(graph.node_features, graph.edges, graph.edge_features, self._weights[n])
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
 
+from neuralfactors._common.sequences import OnDemand
 from neuralfactors.vision._cache import Cache
 from neuralfactors.vision._image_graph import ImageGraph
 from neuralfactors.vision._packing import pack, unpack
@@ -13,7 +13,7 @@ from neuralfactors.vision._packing import pack, unpack
 Compute = Callable[[Sequence[int]], Iterable[ImageGraph]]
 
 
-class ImageGraphs(Sequence[ImageGraph]):
+class ImageGraphs(OnDemand[ImageGraph]):
     """Graphs of images; one whose cache entry has been damaged is computed again.
 
     `compute` goes from numbers of images to their graphs, in order. Of the cache, `keys` has an entry per image;
@@ -40,10 +40,8 @@ class ImageGraphs(Sequence[ImageGraph]):
     def __len__(self) -> int:
         return self._n_images
 
-    def __getitem__(self, n: Any) -> Any:
-        if isinstance(n, slice):
-            return [self[i] for i in range(len(self))[n]]
-        n = range(len(self))[n]
+    def make(self, n: int) -> ImageGraph:
+        """Graph `n`, from memory or the cache or, where neither has it, from its image."""
         if n in self._held:
             return self._held[n]
         arrays = None if self._cache is None else self._cache.get(self._keys[n])
