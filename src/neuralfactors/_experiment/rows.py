@@ -21,6 +21,7 @@ from neuralfactors._runs import Ablation, Accuracy, Metrics, Row, RowFolder, Run
 from neuralfactors._runs.config import HOLDOUT, REST
 from neuralfactors._runs.records import finite
 from neuralfactors.datasets._classes import Classes
+from neuralfactors.datasets._folder import CLASSES
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Ceiling, Describer, Evaluation, LabelledGraphs, Segmenter, evaluate
@@ -125,7 +126,7 @@ def _void_in(config: RunConfig, data: Path) -> RunConfig:
     """`config` without the void classes that the folder `data` does not have."""
     if not data.is_dir():
         return config
-    known = {entry.name for entry in Classes.read(data / "classes.txt").entries}
+    known = {entry.name for entry in Classes.read(data / CLASSES).entries}
     void, drop = (tuple(name for name in names if name in known) for names in (config.images.void, config.images.drop))
     return replace(config, images=replace(config.images, void=void, drop=drop))
 

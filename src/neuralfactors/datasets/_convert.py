@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from neuralfactors._common.extras import needs
 from neuralfactors.datasets._classes import ClassEntry, Classes, read_utf8, spaced_colours
-from neuralfactors.datasets._folder import check_split
+from neuralfactors.datasets._folder import IMAGES, LABELS, check_split, write_lists
 from neuralfactors.datasets._images import read_image, read_labels, write_label_map
 
 with needs("neuralfactors.datasets", "segment"):
@@ -167,10 +167,7 @@ def write_folder(
     with tempfile.TemporaryDirectory(dir=around, prefix=f".{target.name}.") as made:
         place = Path(made)
         count = _write_pairs(place, pairs, classes)
-        classes.write(place / "classes.txt")
-        for split, names in splits.items():
-            (place / "splits").mkdir(exist_ok=True)
-            (place / "splits" / f"{split}.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        write_lists(place, classes, splits)
         target.mkdir(exist_ok=True)
         for part in sorted(place.iterdir(), key=Path.is_file):  # last classes.txt, without which nothing is a set
             part.rename(target / part.name)
@@ -178,7 +175,7 @@ def write_folder(
 
 
 def _write_pairs(place: Path, pairs: Iterable[Pair], classes: Classes) -> int:
-    for part in ("images", "labels"):
+    for part in (IMAGES, LABELS):
         (place / part).mkdir()
     palette = np.zeros((256, 3), dtype=np.uint8)
     for entry in classes.entries:
@@ -187,10 +184,10 @@ def _write_pairs(place: Path, pairs: Iterable[Pair], classes: Classes) -> int:
     count = 0
     for name, picture, indices in pairs:
         if picture.suffix.lower() in (".jpg", ".jpeg", ".png", ".webp") and picture.exists():
-            shutil.copyfile(picture, place / "images" / f"{name}{picture.suffix.lower()}")
+            shutil.copyfile(picture, place / IMAGES / f"{name}{picture.suffix.lower()}")
         else:
-            Image.fromarray(read_image(picture)).save(place / "images" / f"{name}.png")
-        write_label_map(place / "labels" / f"{name}.png", indices, palette)
+            Image.fromarray(read_image(picture)).save(place / IMAGES / f"{name}.png")
+        write_label_map(place / LABELS / f"{name}.png", indices, palette)
         count += 1
     return count
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -27,6 +27,7 @@ from neuralfactors.datasets._images import (
     read_regions,
 )
 
+IMAGES, LABELS, SPLITS, CLASSES = "images", "labels", "splits", "classes.txt"  # what a data set is made of
 What = Literal["regions", "features"]  # that users have made
 RANDOM_SPLIT = {"train": 0.6, "val": 0.2, "test": 0.2}
 logger = logging.getLogger(__name__)
@@ -174,7 +175,7 @@ class ImageFolder:
         self.root = Path(root)
         if not self.root.is_dir():
             raise ValueError(f"{self.root} is not a folder")
-        self.classes = Classes.read(self.root / "classes.txt", void={*void, *drop})
+        self.classes = Classes.read(self.root / CLASSES, void={*void, *drop})
         if pages not in (None, "channels", "pictures"):
             raise ValueError(f"pages must be 'channels' or 'pictures', got {pages!r}")
         self._samples = self._find_samples()
@@ -206,24 +207,32 @@ class ImageFolder:
         return len(self._samples)
 
     def _find_samples(self) -> dict[str, Sample]:
-        images, labels = _files(self.root / "images"), _files(self.root / "labels")
+        images, labels = _files(self.root / IMAGES), _files(self.root / LABELS)
         alone = sorted(labels.keys() - images.keys())
         if alone:
             raise ValueError(f"{labels[alone[0]]} is a label map without an image in {self.root / 'images'}")
         if not labels:
             raise ValueError(f"{self.root / 'labels'} contains no label map")
         if len(images) > len(labels):
-            n_alone, place = len(images) - len(labels), self.root / "images"
+            n_alone, place = len(images) - len(labels), self.root / IMAGES
             logger.info("%d of %d images in %s have no label map and are left out", n_alone, len(images), place)
         return {name: Sample(name, images[name], labels[name], self.classes) for name in sorted(labels)}
 
     def _read_splits(self) -> dict[str, list[str]]:
         splits = {}
-        for path in sorted((self.root / "splits").glob("*.txt")):
+        for path in sorted((self.root / SPLITS).glob("*.txt")):
             names = [line.strip() for line in read_utf8(path).splitlines() if line.strip()]
-            check_split(names, self._samples, path, self.root / "labels")
+            check_split(names, self._samples, path, self.root / LABELS)
             splits[path.stem] = names
         return splits
+
+
+def write_lists(folder: Path, classes: Classes, splits: Mapping[str, Iterable[str]]) -> None:
+    """Write the classes of a data set and the names in each of its splits; without any, they are drawn at random."""
+    classes.write(folder / CLASSES)
+    for split, names in splits.items():
+        (folder / SPLITS).mkdir(exist_ok=True)
+        (folder / SPLITS / f"{split}.txt").write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
 
 
 def pages_of(sample: Sample) -> list[Sample]:

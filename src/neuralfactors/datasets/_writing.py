@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from neuralfactors._common.extras import needs
 from neuralfactors.datasets._classes import ClassEntry, Classes
-from neuralfactors.datasets._folder import RANDOM_SPLIT, deal_out
+from neuralfactors.datasets._folder import IMAGES, LABELS, RANDOM_SPLIT, deal_out, write_lists
 from neuralfactors.datasets._images import write_label_map
 
 with needs("neuralfactors.datasets", "segment"):
@@ -30,16 +30,14 @@ def write_pictures(
     begin with `stem`.
     """
     folder = Path(folder)
-    for part in ("images", "labels", "splits"):
+    for part in (IMAGES, LABELS):
         (folder / part).mkdir(parents=True, exist_ok=True)
     entries = [ClassEntry(0, "void", (0, 0, 0)), *(ClassEntry(k, *row) for k, row in enumerate(classes.items(), 1))]
-    Classes(tuple(entries)).write(folder / "classes.txt")
     palette = np.array([entry.colour for entry in entries], dtype=np.uint8)
     names = [f"{stem}_{k:04d}" for k in range(len(pictures))]
     for name, (image, labels) in zip(names, pictures, strict=True):
-        Image.fromarray(image).save(folder / "images" / f"{name}.png")
-        write_label_map(folder / "labels" / f"{name}.png", labels + 1, palette)
+        Image.fromarray(image).save(folder / IMAGES / f"{name}.png")
+        write_label_map(folder / LABELS / f"{name}.png", labels + 1, palette)
     order = np.random.default_rng(seed).permutation(len(names))
-    for split, members in deal_out([names[k] for k in order], RANDOM_SPLIT).items():
-        (folder / "splits" / f"{split}.txt").write_text("".join(f"{name}\n" for name in members), encoding="utf-8")
+    write_lists(folder, Classes(tuple(entries)), deal_out([names[k] for k in order], RANDOM_SPLIT))
     return folder
