@@ -107,6 +107,6 @@ def test_what_does_not_fit_is_refused():
 
 def test_means_of_sparse_features_are_refused():
     graph = Graph(csr_array(np.eye(3)), [[0, 1]])
-    with pytest.raises(ValueError, match=r"sparse, which means would fill: use GraphScaler\(with_mean=False\)"):
+    with pytest.raises(ValueError, match=r"sparse, so centring would fill them: use GraphScaler\(with_mean=False\)"):
         GraphScaler().fit([graph])
     assert issparse(GraphScaler(with_mean=False).fit([graph]).transform([graph])[0].node_features)

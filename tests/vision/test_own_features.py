@@ -62,7 +62,7 @@ def test_a_grid_of_another_picture_is_refused(shape):
 def test_rows_need_regions_and_must_be_as_many():
     with pytest.raises(ValueError, match="are those of regions, but the regions are found"):
         features_of_regions(np.zeros((9, 2), dtype=np.float32), REGIONS, (12, 15), None)
-    with pytest.raises(ValueError, match="there are 9 regions, but features of 8"):
+    with pytest.raises(ValueError, match="there are 9 regions, but features for 8"):
         features_of_regions(np.zeros((8, 2), dtype=np.float32), REGIONS, (12, 15), REGIONS)
 
 

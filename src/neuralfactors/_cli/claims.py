@@ -40,7 +40,7 @@ def claims(
     mirror: options.Mirror = None,
     split: choices.Split = None,
     validate: choices.Validate = None,
-    test: Annotated[str | None, typer.Option(metavar="SPLIT", help="Split to judge by.", show_default="test")] = None,
+    test: Annotated[str | None, typer.Option(metavar="SPLIT", help="Split to evaluate.", show_default="test")] = None,
     void: options.Void = None,
     drop: options.Drop = None,
     cache: options.Cache = None,
@@ -50,10 +50,10 @@ def claims(
     """Test the paper's claims by experiments.
 
     Each claim compares two models that differ in one thing only. All sides share the settings of int+nrl and, where
-    they have one, the regression. Learning rates are chosen for every side by as many trials on validation images; then
-    every seed is trained and judged on the test images. Differences come with 95 % intervals of a bootstrap over images
-    and seeds, paired by both. The figures are in RUN/claims.json. To continue an interrupted experiment, repeat the
-    command.
+    they have one, the regression. Every side chooses its learning rates by equally many trials on validation images.
+    Then it is trained with every seed and evaluated on the test images. Differences come with 95 % intervals of a
+    bootstrap over images and seeds, paired by both. The figures are in RUN/claims.json. To continue an interrupted
+    experiment, repeat the command.
     """
     from neuralfactors._experiment.claims.study import settle_claims
 

@@ -73,7 +73,7 @@ RegionsFrom = Annotated[
     typer.Option(
         "--regions-from",
         metavar="DIR",
-        help="Folder of regions of your own, NAME.png or NAME.npy: a number or colour for each.",
+        help="Folder of your own regions: NAME.png or NAME.npy, a number or colour for each region.",
         show_default="regions are found",
     ),
 ]
@@ -82,7 +82,7 @@ FeaturesFrom = Annotated[
     typer.Option(
         "--features-from",
         metavar="DIR",
-        help="Folder of features of your own, NAME.npy: (H, W, D), or one row for each region of your own.",
+        help="Folder of your own features: NAME.npy, (H, W, D) or a row for each of your regions.",
         show_default="none",
     ),
 ]

@@ -18,7 +18,7 @@ def resume(
 ) -> None:
     """Continue an interrupted run.
 
-    A finished run does not change.
+    A finished run stays as it is.
     """
     from neuralfactors import _experiment as experiment
 

@@ -36,7 +36,7 @@ def solve(
     ] = "auto",
     time_limit: Annotated[
         float | None,
-        Option("Stop after so long and return the best labelling found.", metavar="SECONDS", told_default="none"),
+        Option("Stop after this time and return the best labelling found.", metavar="SECONDS", told_default="none"),
     ] = None,
     max_iter: Annotated[
         int | None, Option("Maximum number of iterations.", metavar="N", told_default="as many as the method needs")

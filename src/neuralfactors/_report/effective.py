@@ -35,7 +35,7 @@ def trained_by(stages: Stages) -> str:
 
 
 def shown(stages: Stages, targets: Mapping[str, Any]) -> dict[str, str]:
-    """The settings of a row by what a table calls them; those of the regression before it come last."""
+    """The settings of a row under the names that tables use; those of the regression before it come last."""
     found = {**_of_model(stages.get(MODEL, {})), **{name.replace("_", " "): _cell(v) for name, v in targets.items()}}
     first = _of_model(stages[FIRST]) if FIRST in stages else {}
     return {**found, **{f"regression: {name}": value for name, value in first.items() if name != "inference"}}

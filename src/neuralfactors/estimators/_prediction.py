@@ -251,7 +251,7 @@ class Predictor(LabelledPredictor):
         alter: Alteration,
         score: Callable[[GraphBatch], Potentials],
     ) -> Iterator[Potentials]:
-        """What `score` says of batches of X; where there are Y, what `alter` makes of that, y and the batch."""
+        """Scores of X, a batch at a time; where Y is given, `alter` changes them by the labels of the batch."""
         done = 0
         for batch in self._batches(X):
             potentials = score(batch)

@@ -122,7 +122,9 @@ class GraphScaler(TransformerMixin, BaseEstimator):
     def _see(self, scaler: Any, features: list[Any]) -> None:
         if any(is_sparse(rows) for rows in features):
             if self.with_mean:
-                raise ValueError("node_features are sparse, which means would fill: use GraphScaler(with_mean=False)")
+                raise ValueError(
+                    "node_features are sparse, so centring would fill them: use GraphScaler(with_mean=False)"
+                )
             scaler.partial_fit(vstack(features, format="csr"))
         else:
             scaler.partial_fit(np.concatenate(features))

@@ -58,7 +58,7 @@ class ConvexRun:
 
     @property
     def seen_gap(self) -> float:
-        """What is left to gain as far as inference sees; below zero where it has missed something."""
+        """The gap that is left as far as inference sees; negative where inference has missed a better labelling."""
         return self.best - self.dual
 
     @property

@@ -80,7 +80,7 @@ class OneSlackSet:
     """Constraints ⟨w, ψ̄_k⟩ ≥ ℓ̄_k − ξ, each a mean over all samples, and their weights, which sum to at most C.
 
     Where weights must have certain signs, w is the projection of v = Σ α_k ψ̄_k, and what that changes, w − v, acts on
-    the constraints like a constant; `cpp/linear/signs.hpp` says why. The weights are then optimised in turns with it.
+    the constraints like a constant; `cpp/linear/signs.hpp` says why. The weights and w are then optimised in turn.
     """
 
     psi: NDArray[np.float64]  # (K, dim); row 0 is zero and takes the weight that no constraint needs

@@ -131,7 +131,7 @@ def mean_operator(regions: NDArray[np.int32], height: int, width: int) -> csr_ar
 
 
 def _interpolation(n_pixels: int, n_cells: int) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-    """For each pixel the two cells between whose middles it lies, and the weight of the second."""
+    """For each pixel the two cells between whose centres it lies, and the weight of the second."""
     position = np.clip((np.arange(n_pixels) + 0.5) * n_cells / n_pixels - 0.5, 0, n_cells - 1)
     near = position.astype(np.intp)
     return near, np.minimum(near + 1, n_cells - 1), position - near

@@ -57,7 +57,7 @@ def _rows_of(
         )
     numbers = np.unique(own)
     if len(numbers) != len(given):
-        raise ValueError(f"there are {len(numbers)} regions, but features of {len(given)}")
+        raise ValueError(f"there are {len(numbers)} regions, but features for {len(given)}")
     _, first = np.unique(regions, return_index=True)  # a pixel of each region
     chosen = enlarge(own, (regions.shape[0], regions.shape[1])).ravel()[first]
     return given[np.searchsorted(numbers, chosen)]
