@@ -1,5 +1,9 @@
 """Small steps run on one thread of torch, large ones on all, and the number is as before afterwards."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -79,3 +83,23 @@ def test_training_uses_one_thread_for_small_graphs():
     svm = StructuralSVM((), (), max_iter=1, callbacks=[lambda _: seen.append(torch.get_num_threads())]).fit(X, Y)
     assert svm.descent_.workload.products < _threads.ENOUGH
     assert seen[-1] == 2
+
+
+FORKED = """
+import multiprocessing, torch
+from neuralfactors import StructuralSVM
+from neuralfactors.datasets import make_chains
+torch.set_num_threads(2)
+torch.randn(2_000_000).exp().sum()  # OpenMP has threads now, which no forked process has
+X, Y = make_chains(40, 30, 3)
+def learn(n):
+    return StructuralSVM((64,), (), max_iter=1, batch_size=None).fit(X, Y).score(X, Y), torch.get_num_threads()
+print(multiprocessing.get_context("fork").Pool(1).map_async(learn, [0]).get(100))
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="only systems that fork have forked processes")
+def test_forked_processes_do_not_wait_for_threads_that_they_lack():
+    environment = {**os.environ, "OMP_NUM_THREADS": "2"}
+    run = subprocess.run([sys.executable, "-c", FORKED], capture_output=True, text=True, env=environment, check=True)
+    assert run.stdout.endswith(", 1)]\n")

@@ -2,10 +2,14 @@
 
 Torch hands matrix products, sums by index and steps of optimisers to all its threads, however small they are. With
 small graphs that takes ten times as long as the work itself, and far more where other programs keep the cores busy.
+
+A process that was forked, as by joblib's backend "multiprocessing", has none of the threads of its parent, and GNU's
+OpenMP would wait for them for ever. So it has one, as the workers of torch's DataLoader do.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
@@ -13,6 +17,9 @@ import torch
 
 from neuralfactors._core.factor_model import FactorModel
 from neuralfactors._core.graph_batch import GraphBatch
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=lambda: torch.set_num_threads(1))
 
 ENOUGH = 2**22  # products: a fraction of a millisecond on one core
 
