@@ -14,7 +14,14 @@ from sklearn.model_selection import GridSearchCV
 
 from neuralfactors._common.files import FileFormatError
 from neuralfactors.datasets import load_scene
-from neuralfactors.estimators import MultiLabelClassifier, StructuralSVM, StructuredPerceptron, chow_liu_tree, load
+from neuralfactors.estimators import (
+    FrankWolfeSVM,
+    MultiLabelClassifier,
+    StructuralSVM,
+    StructuredPerceptron,
+    chow_liu_tree,
+    load,
+)
 
 FAST = {"base": StructuralSVM(max_iter=15, C=100.0), "hidden": ()}
 
@@ -117,6 +124,11 @@ def test_a_file_brings_it_back(points, tmp_path):
 def test_wrong_arguments_are_named(edges, Y, message):
     with pytest.raises(ValueError, match=message):
         MultiLabelClassifier(edges).fit(np.zeros((3, 2)), Y)
+
+
+def test_linear_learners_are_refused_as_base(points):
+    with pytest.raises(ValueError, match="base must be None, a StructuralSVM or a StructuredPerceptron, got Frank"):
+        MultiLabelClassifier(base=FrankWolfeSVM()).fit(*points)
 
 
 def test_other_features_than_those_of_fit_are_refused(points):

@@ -21,6 +21,7 @@ from neuralfactors._common.seeds import seed_of
 from neuralfactors._core.factors import Factor
 from neuralfactors._core.graph import Graph
 from neuralfactors.estimators._base import StructuredEstimator
+from neuralfactors.estimators._gradient_learner import JointEstimator
 from neuralfactors.estimators._parts import Composed, Parts, or_default
 from neuralfactors.estimators._saving import Saved, Stored
 from neuralfactors.estimators._structural import StructuralSVM
@@ -83,13 +84,15 @@ class MultiLabelClassifier(Saved, ClassifierMixin, Composed):
         MultiLabelClassifier
             The classifier itself.
         """
-        points = _check_points(X)
+        points, base = _check_points(X), self.part("base")
+        if not isinstance(base, JointEstimator):
+            raise ValueError(f"base must be None, a StructuralSVM or a StructuredPerceptron, got {base!r}")
         labels = check_indicators("Y", Y, len(points))
         self.n_features_in_, self.n_outputs_ = points.shape[1], labels.shape[1]
         self.classes_ = [np.arange(2)] * self.n_outputs_
         self.edges_ = _label_pairs(self.edges, labels)
-        unary, interaction = self._factors(seed_of(getattr(self.part("base"), "random_state", 0)))
-        self.base_ = clone(self.part("base")).set_params(unary=unary, interaction=interaction, n_labels=2)
+        unary, interaction = self._factors(seed_of(base.random_state))
+        self.base_ = clone(base).set_params(unary=unary, interaction=interaction, n_labels=2)
         self.base_.fit(self._graphs(points), list(labels), sample_weight)
         return self
 
