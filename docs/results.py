@@ -29,6 +29,7 @@ FEATURES = {
 }
 KEYS = {name.printed: name.key for name in NAMES.values()}
 CELLS = ("pixel", "class_mean", "mean_iou")
+ALONE = "not comparable: one learned from more copies"
 HIGHLIGHTS = ("int+nrl", "3-layer", "neural factors")
 INTRODUCTION = f"""# Results
 All figures are for test images. The settings were chosen on other images, the tuning splits of the presets. Pixel accuracy
@@ -89,7 +90,13 @@ def row_entry(row, run):
     for key in ("settings", "effective", "targets"):
         entry[key] = getattr(row, key)
     common = {"classes": [info.name for info in run.classes], "options": dict(run.settings.features)}
-    return {**entry, **common, "mirror": run.settings.mirror, "n_train_available": run.n_train}
+    return {
+        **entry,
+        **common,
+        "mirror": run.settings.mirror,
+        "varied": run.settings.varied,
+        "n_train_available": run.n_train,
+    }
 
 
 def _flat(cells):
@@ -252,8 +259,8 @@ def is_preset(preset, folder, figures):
     """Whether a row was made with the settings that the preset has."""
     parameters = check_parameters(preset.parameters)  # by names of folders
     settings = {**parameters.get("*", {}), **parameters.get(folder, {})}
-    asked = {"settings": settings, "options": preset.options, "mirror": preset.mirror}
-    return all(figures[key] == value for key, value in asked.items())
+    asked = {"settings": settings, "options": preset.options, "mirror": preset.mirror, "varied": preset.varied}
+    return all(figures.get(key, 0) == value for key, value in asked.items())  # older rows do not say "varied"
 
 
 def literature(paper):
@@ -272,6 +279,9 @@ def findings(rows, paper):
     lines = []
     for claim, better, worse in PAIRS:
         pair = [by_folder.get(folder, {}) for folder in (better, worse)]
+        if all(pair) and copies(pair[0]) != copies(pair[1]):
+            lines.append([title(claim, better, worse), ALONE, "–", "0", paper_gain(paper, better, worse)])
+            continue
         ours = [gains(*map(shares, (row.get(f"{key}_by_seed", {}) for row in pair))) for key in MEASURES]
         told = [verdict(ours), points(ours), str(len(ours[0])), paper_gain(paper, better, worse)]
         lines.append([title(claim, better, worse), *told])
@@ -280,6 +290,11 @@ def findings(rows, paper):
         "better by both measures, holds on average if both means are, and holds in part if the mean of one measure is."
     )
     return ["### The paper's findings", note, table(["finding", "here", "ours", "seeds", "paper"], lines)]
+
+
+def copies(row):
+    """What a row learned from beside the training images: whether mirror images, and how many varied ones of each."""
+    return row["mirror"], row.get("varied", 0)
 
 
 def shares(by_seed):
@@ -326,6 +341,8 @@ def settings_table(rows):
     mirrored = [name for name, row in rows.items() if row["mirror"]]
     who = "All rows" if len(mirrored) == len(rows) else ", ".join(mirrored)
     note = f"{who} also learned from mirror images. " if mirrored else ""
+    varied = [f"{name} from {row['varied']:.0f}" for name, row in rows.items() if row.get("varied")]
+    note += f"Copies of every image at other sizes, gammas and saturations: {', '.join(varied)}. " if varied else ""
     options = ", ".join(f"{key} {value}" for key, value in next(iter(rows.values()))["options"].items())
     note += f"Features: {options}. Pairs are those of the unary and of the interaction factor."
     return note + "\n\n" + table(["setting", *rows], lines, "---")

@@ -10,7 +10,7 @@ from neuralfactors._runs import RunConfig, Splits
 from neuralfactors._runs.documents import FORMAT
 
 NOTHING = dict.fromkeys(
-    ("preset", "settings", "regions", "epochs", "limit", "mirror", "split", "validate", "void", "drop")
+    ("preset", "settings", "regions", "epochs", "limit", "mirror", "varied", "split", "validate", "void", "drop")
 )
 
 
@@ -27,13 +27,14 @@ def test_nothing_chosen_is_the_default():
 
 def test_everything_chosen():
     config = config_of(
-        features="bow+cnn", regions="50", epochs=3, limit=["9", "SGD=4"], mirror=True, split="train+val",
+        features="bow+cnn", regions="50", epochs=3, limit=["9", "SGD=4"], mirror=True, varied=2, split="train+val",
         validate="dev", void=["sky"], drop=["cow", "sheep"], more={"seed": 7, "holdout": None},
     )  # fmt: skip
     assert config.features == {"features": "bow+cnn", "n_regions": 50}
     assert config.parameters == {"SGD": {"max_iter": 3}, "unary": {"max_iter": 3}}
     assert config.limits == {"*": 9, "SGD": 4}
     assert (config.splits.train, config.splits.val, config.splits.test) == ("train+val", "dev", "test")
+    assert config.varied == 2
     assert (config.mirror, config.images.void, config.images.drop) == (True, ("sky",), ("cow", "sheep"))
     assert (config.seed, config.splits.holdout) == (7, 0)
     assert config.balance is None  # the default

@@ -92,6 +92,16 @@ def test_limits_and_folds_go_by_images_where_there_are_mirror_images(scenes, tmp
     assert len(part.X) == 4
 
 
+def test_varied_copies_are_learned_from_and_counted(scenes, tmp_path):
+    config = RunConfig(str(scenes), ("unary",), features={"n_regions": 20}, limits={"unary": 2}, varied=2)
+    prepared = prepare(config, open_data(config), RunFolder(tmp_path), Means(n_jobs=1))
+    assert config.copies == 3
+    assert len(prepared.train.X) == 6
+    assert [sample.name.endswith("(varied 1)") for sample in prepared.train.samples] == 2 * [False, False, True]
+    with pytest.raises(ValueError, match="varied must be a number of copies of every image, got -1"):
+        RunConfig("x", varied=-1)
+
+
 def test_evaluated_images_that_were_learnt_from_are_told(scenes, tmp_path, caplog):
     caplog.set_level("INFO")
     few = {"n_regions": 10}

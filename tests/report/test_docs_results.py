@@ -99,6 +99,18 @@ def test_limited_rows_and_other_settings_are_stated(make_comparison, write_resul
     assert results["kitti"]["bow"]["SGD"]["settings"] == {"C": 0.000123}
 
 
+def test_rows_that_learned_from_other_copies_are_not_compared(make_comparison, write_results):
+    write_results(make_comparison(KITTI, preset="kitti", rows=("SGD", "int+lin", "int+nrl")))
+    run = make_comparison(KITTI, preset="kitti", rows=("int+nrl",), folder="varied")
+    change_settings(run, varied=2)
+    results, page = write_results(run)
+    assert results["kitti"]["bow"]["int+nrl"]["varied"] == 2
+    assert "Copies of every image at other sizes, gammas and saturations: int+nrl from 2." in page
+    kept, other = "int+lin against SGD", "int+nrl against int+lin"
+    assert {pair: "one learned from more copies" in next(line for line in page.splitlines() if pair in line)
+            for pair in (kept, other)} == {kept: False, other: True}  # fmt: skip
+
+
 def test_the_literal_procedure_is_a_section_and_a_column(make_comparison, write_results):
     write_results(make_comparison(KITTI, preset="kitti", rows=("SGD", "unary")))
     other = make_comparison(KITTI, preset="kitti", rows=("SGD",), procedure="literal", folder="literal")
@@ -129,7 +141,7 @@ def test_settings_are_those_that_were_used(make_comparison, write_results):
 def test_rows_made_with_the_preset_are_known_by_it(make_comparison, write_results):
     run, preset = make_comparison(KITTI, preset="kitti"), Preset.read("kitti").features["bow"]
     parameters = {variant_key(row): changes for row, changes in preset.parameters.items()}
-    change_settings(run, features=preset.options, mirror=preset.mirror, parameters=parameters)
+    change_settings(run, features=preset.options, mirror=preset.mirror, varied=preset.varied, parameters=parameters)
     assert "differ from today" not in write_results(run)[1]
 
 

@@ -10,7 +10,8 @@ from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.datasets import _folder as folder
 from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.segmentation import Describer
-from neuralfactors.segmentation._labelled_images import ArraySample, with_mirrored
+from neuralfactors.segmentation._copies import with_copies
+from neuralfactors.segmentation._labelled_images import ArraySample
 from neuralfactors.vision import FeatureSettings, WordSettings
 from neuralfactors.vision import _builder as builder
 from neuralfactors.vision import _descriptors as descriptors
@@ -49,7 +50,7 @@ def same(one, two):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 @pytest.mark.parametrize("mirror", [False, True])
 def test_everything_is_done_once(scenes, tmp_path, n_jobs, mirror):
-    samples = with_mirrored(scenes["train"]) if mirror else scenes["train"]
+    samples = with_copies(scenes["train"], mirror=mirror)
     n = len(samples)
     with counting(**WORK) as cold:
         first = describe(scenes, samples, cache=tmp_path, n_jobs=n_jobs)
@@ -89,7 +90,7 @@ def test_a_changed_file_is_described_again(scenes, tmp_path):
 def test_a_mirror_image_is_not_taken_for_its_original(scenes, tmp_path):
     describer = Describer(SETTINGS, scenes.classes, cache=tmp_path)
     describer.learn(scenes["train"])
-    original, mirrored = describer.describe(with_mirrored(scenes["train"][:1])).images
+    original, mirrored = describer.describe(with_copies(scenes["train"][:1], mirror=True)).images
     assert not np.array_equal(original.regions, mirrored.regions)
 
 

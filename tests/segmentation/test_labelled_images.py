@@ -9,7 +9,7 @@ import pytest
 from neuralfactors.datasets import make_scenes
 from neuralfactors.estimators import StructuralSVM
 from neuralfactors.segmentation import ArraySample, PreparedImage, Segmenter
-from neuralfactors.segmentation._labelled_images import image_source, to_samples, with_mirrored
+from neuralfactors.segmentation._labelled_images import image_source, to_samples
 from neuralfactors.vision import FeatureBuilder, FeatureSettings
 
 IMAGE = make_scenes(1, shape=(48, 64))[0][0]
@@ -136,16 +136,3 @@ def test_samples_from_arrays():
     samples, classes = to_samples([scene], "train", ["a", "b", "c", "d", "e", "f", "g"])
     assert isinstance(samples[0], ArraySample)
     assert classes.names == list("abcdefg")
-
-
-def test_mirror_images_follow_their_originals():
-    (image, labels), *_ = make_scenes(1, shape=(48, 64))
-    sample, mirrored = with_mirrored([ArraySample("one", image, labels)])
-    assert (sample.name, mirrored.name) == ("one", "one (mirrored)")
-    np.testing.assert_array_equal(mirrored.read_image(), image[:, ::-1])
-    np.testing.assert_array_equal(mirrored.read_labels(), labels[:, ::-1])
-    segmenter = Segmenter(FeatureSettings(n_regions=20), estimator=StructuralSVM((), (), max_iter=2), mirror=True)
-    fitted = segmenter.fit([(image, labels), (image, labels)])
-    given = Segmenter(FeatureSettings(n_regions=20), estimator=StructuralSVM((), (), max_iter=2))
-    given.fit([(image, labels), (image[:, ::-1].copy(), labels[:, ::-1].copy())] * 2)
-    np.testing.assert_array_equal(fitted.predict_one(image), given.predict_one(image))

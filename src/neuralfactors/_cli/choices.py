@@ -53,6 +53,7 @@ class Choices:
     epochs: int | None
     limit: Sequence[str] | None
     mirror: bool | None
+    varied: int | None
     split: str | None
     validate: str | None
     void: Sequence[str] | None
@@ -87,6 +88,7 @@ class Choices:
             seed=seed,
             splits=options.with_given(config.splits, train=self.split, val=self.validate, **splits),
             mirror=config.mirror if self.mirror is None else self.mirror,
+            varied=config.varied if self.varied is None else self.varied,
             features={**config.features, **features, **options.region_options(self.regions)},
             parameters=parameters_of(variants, config.parameters, *layers, changes_for(variants, parameters)),
             limits={**config.limits, **_limits(self.limit or (), variants)},

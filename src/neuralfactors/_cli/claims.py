@@ -38,6 +38,7 @@ def claims(
     epochs: choices.Epochs = None,
     limit: choices.Limit = None,
     mirror: options.Mirror = None,
+    varied: options.Varied = None,
     split: choices.Split = None,
     validate: choices.Validate = None,
     test: Annotated[str | None, typer.Option(metavar="SPLIT", help="Split to evaluate.", show_default="test")] = None,
@@ -58,8 +59,9 @@ def claims(
     from neuralfactors._experiment.claims.study import settle_claims
 
     chosen = choices.Choices(
-        data, preset, "bow", settings, regions, epochs, limit, mirror, split, validate, void, drop, changes=changes
-    )
+        data, preset, "bow", settings, regions, epochs, limit, mirror, varied, split, validate, void, drop,
+        changes=changes,
+    )  # fmt: skip
     study = _study(chosen, claims, regressions, test, range(seeds), trials)
     with options.resumable(out):
         path = settle_claims(study, out, options.means(cache, jobs, None), options.command_line())

@@ -42,6 +42,7 @@ def compare(
     epochs: choices.Epochs = None,
     limit: choices.Limit = None,
     mirror: options.Mirror = None,
+    varied: options.Varied = None,
     split: choices.Split = None,
     validate: choices.Validate = None,
     test: Test = None,
@@ -61,8 +62,8 @@ def compare(
     from neuralfactors import _experiment as experiment
 
     chosen = choices.Choices(
-        data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop, procedure,
-        changes, regions_from, features_from, pages,
+        data, preset, features, settings, regions, epochs, limit, mirror, varied, split, validate, void, drop,
+        procedure, changes, regions_from, features_from, pages,
     )  # fmt: skip
     config = chosen.config(_keys(variants, features), test=test)
     numbers = range(seeds or (chosen.known.seeds if chosen.known else 1))

@@ -132,6 +132,15 @@ Validate = Annotated[str, typer.Option(metavar="SPLIT", help="Split to monitor t
 Mirror = Annotated[
     bool | None, typer.Option("--mirror/--no-mirror", help="Also learn from mirror images.", show_default="no-mirror")
 ]
+Varied = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=0,
+        help="Also learn from N copies of every image at another size, gamma and saturation.",
+        show_default="0",
+    ),
+]
 Void = Annotated[list[str] | None, typer.Option("--void", metavar="CLASS", help="Class to treat as void; repeatable.")]
 Drop = Annotated[
     list[str] | None, typer.Option("--drop", metavar="CLASS", help="Class to leave out of training; repeatable.")

@@ -25,6 +25,7 @@ def prepare(
     backbone: options.Backbone = None,
     split: Annotated[str, typer.Option(metavar="SPLIT", help="Split to learn the words from.")] = Splits.train,
     mirror: options.Mirror = None,
+    varied: options.Varied = None,
     void: options.Void = None,
     drop: options.Drop = None,
     seed: Annotated[
@@ -43,7 +44,7 @@ def prepare(
 
     config = RunConfig(
         str(data), features=options.feature_options(features, regions, backbone), splits=Splits(split),
-        mirror=bool(mirror), seed=seed,
+        mirror=bool(mirror), varied=varied or 0, seed=seed,
         images=options.image_options(void, drop, regions_from, regions, features_from, features, pages),
     )  # fmt: skip
     count, folder = fill_cache(config, options.means(cache, jobs, dask)), cache_folder(cache)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
 from neuralfactors._cli import options
 from neuralfactors._cli.app import command
 from neuralfactors._cli.report import tell_report
 from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import show_rows
 from neuralfactors._runs import USUAL, RunConfig, RunFolder, Splits, typed, variant_key
+from neuralfactors._runs.config import Parameters
 
 
 @command("train", "neuralfactors train photos --out runs/photos --features bow+cnn")
@@ -27,6 +32,7 @@ def train(
     split: options.Split = Splits.train,
     validate: options.Validate = "val",
     mirror: options.Mirror = None,
+    varied: options.Varied = None,
     void: options.Void = None,
     drop: options.Drop = None,
     seed: options.Seed = RunConfig.seed,
@@ -44,14 +50,21 @@ def train(
     from neuralfactors import _experiment as experiment
 
     key, (began, of_model) = variant_key(variant), options.begin(procedure, changes, max_iter=epochs, balance=balance)
-    layers = [*experiment.read_settings_of(settings or (), [key]), experiment.changes_for([key], of_model)]
     described = {**began.features, **options.feature_options(features, regions, backbone, finetune)}
     config = RunConfig(
-        str(data), (key,), "train", described, experiment.parameters_of([key], began.parameters, *layers), None,
-        Splits(split, validate, validate), mirror=bool(mirror), seed=seed, procedure=procedure,
+        str(data), (key,), "train", described, _parameters(key, began.parameters, settings, of_model), None,
+        Splits(split, validate, validate), mirror=bool(mirror), varied=varied or 0, seed=seed, procedure=procedure,
         images=options.image_options(void, drop, regions_from, regions, features_from, features, pages))  # fmt: skip
     with options.resumable(out):
         experiment.train(config, out, options.means(cache, jobs, dask), options.command_line())
     show_rows(RunFolder(out))
     tell(f"The model is in {out}. Next: neuralfactors predict {typed(out)} IMAGES --out DIR")
     tell_report(out)
+
+
+def _parameters(key: str, began: Parameters, files: Sequence[Path] | None, changes: Mapping[str, Any]) -> Parameters:
+    """What the procedure began with, changed by files of settings, and by options last."""
+    from neuralfactors import _experiment as experiment
+
+    layers = [*experiment.read_settings_of(files or (), [key]), experiment.changes_for([key], changes)]
+    return experiment.parameters_of([key], began, *layers)

@@ -57,6 +57,7 @@ def tune(
     epochs: choices.Epochs = None,
     limit: choices.Limit = None,
     mirror: options.Mirror = None,
+    varied: options.Varied = None,
     split: choices.Split = None,
     validate: Validate = None,
     void: options.Void = None,
@@ -77,15 +78,14 @@ def tune(
     from neuralfactors import _experiment as experiment
 
     chosen = choices.Choices(
-        data, preset, features, settings, regions, epochs, limit, mirror, split, validate, void, drop, procedure,
-        changes,
+        data, preset, features, settings, regions, epochs, limit, mirror, varied, split, validate, void, drop,
+        procedure, changes,
     )  # fmt: skip
     config = chosen.config([variant_key(variant)], tuning=True, holdout=_held(holdout, validate, folds), seed=seed)
     plan = Search(trials, None if search is None else options.listed(search), folds)
     with options.resumable(out):
         experiment.tune(config, plan, out, options.means(cache, jobs, dask), options.command_line())
-    folder = RunFolder(out)
-    show_trials(folder, as_json=as_json)
+    show_trials(folder := RunFolder(out), as_json=as_json)
     tell(f"The settings are in {folder.settings.path}. Next: {_next_command(chosen, variant, seed, folder)} --out RUN")
 
 

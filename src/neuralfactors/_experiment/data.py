@@ -20,7 +20,8 @@ from neuralfactors._runs.config import HOLDOUT, REST
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._folder import Sample
 from neuralfactors.segmentation import Describer, LabelledGraphs
-from neuralfactors.segmentation._labelled_images import LabelledImage, image_source, with_mirrored
+from neuralfactors.segmentation._copies import with_copies
+from neuralfactors.segmentation._labelled_images import image_source
 from neuralfactors.segmentation._targets import Targets
 from neuralfactors.vision import FeatureSettings
 from neuralfactors.vision._builder import BuilderOptions
@@ -135,9 +136,7 @@ def prepare(config: RunConfig, data: ImageFolder, folder: RunFolder, means: Mean
     Without `write`, another process must have put them there.
     """
     splits = used_splits(config, data)
-    train_samples: Sequence[LabelledImage] = training_samples(config, data)
-    if config.mirror:
-        train_samples = with_mirrored(train_samples)
+    train_samples = with_copies(training_samples(config, data), mirror=config.mirror, varied=config.varied)
     options = means.builder_options(len(data))
     if (folder.features / DOCUMENT).exists():
         describer = Describer.load(folder.features, **options)
@@ -202,7 +201,7 @@ def fill_cache(config: RunConfig, means: Means) -> int:
     data = open_data(config)
     describer = Describer(feature_settings(config), data.classes, **means.builder_options(len(data)))
     learned = training_samples(config, data)
-    describer.learn(with_mirrored(learned) if config.mirror else learned)
+    describer.learn(with_copies(learned, mirror=config.mirror, varied=config.varied))
     samples = {sample.name: sample for split in data.splits for sample in data[split]}
     others = [image_source(sample) for name, sample in samples.items() if name not in {each.name for each in learned}]
     describer.builder.transform_many(others)

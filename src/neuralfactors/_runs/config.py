@@ -82,6 +82,7 @@ class RunConfig:
     # Number of training images by variant, "*" for all others: so many are drawn by `seed`; 0 is no limit.
     limits: Mapping[str, int] = field(default_factory=dict)
     mirror: bool = False  # whether variants learn from the mirror images of the training images too
+    varied: int = 0  # and from so many copies of each at another size, gamma and saturation
     images: ImageOptions = ImageOptions()  # how they are read
     seed: int = 0
     preset: str | None = None
@@ -106,6 +107,8 @@ class RunConfig:
             raise ValueError(f"kind must be one of {', '.join(get_args(Kind))}, got {self.kind!r}")
         if self.balance is not None and not 0 <= self.balance <= 1:
             raise ValueError(f"balance must be between 0 and 1, got {self.balance}")
+        if self.varied < 0:
+            raise ValueError(f"varied must be a number of copies of every image, got {self.varied}")
         for variant, limit in self.limits.items():
             if limit < 0:
                 raise ValueError(f"the limit of {variant} must not be negative, got {limit}")
@@ -132,7 +135,7 @@ class RunConfig:
     @property
     def copies(self) -> int:
         """How many graphs there are of a training image, one after another."""
-        return 2 if self.mirror else 1
+        return 1 + self.mirror + self.varied
 
     def limit_of(self, variant: str) -> int:
         """How many training images `variant` learns from at most; 0: all."""

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +39,14 @@ class LabelledImage(Protocol):
 
     def read_labels(self) -> NDArray[np.int64]:
         """Label (H, W) of each pixel; −1 is void."""
+
+
+@runtime_checkable
+class Copied(LabelledImage, Protocol):
+    """A labelled image that is made of another one."""
+
+    def copy_key(self) -> str:
+        """What tells its picture from all others, for caches."""
 
 
 class InMemory:
@@ -140,43 +148,6 @@ class PreparedImage(InMemory):
     features: NDArray[np.generic] | None = None
 
 
-@dataclass(frozen=True)
-class Mirrored:
-    """A labelled image with left and right exchanged."""
-
-    sample: LabelledImage
-
-    @property
-    def name(self) -> str:
-        """What it is called in errors and files."""
-        return f"{self.sample.name} (mirrored)"
-
-    def read_image(self) -> AnyPicture:
-        """The picture (H, W, C)."""
-        return np.ascontiguousarray(self.sample.read_image()[:, ::-1])
-
-    def read_labels(self) -> NDArray[np.int64]:
-        """Label (H, W) of each pixel; −1 is void."""
-        return np.ascontiguousarray(self.sample.read_labels()[:, ::-1])
-
-    @property
-    def read_regions(self) -> Callable[[], NDArray[np.integer]] | None:
-        """What reads the regions, if there are any."""
-        reader = reader_of(self.sample, "regions")
-        return None if reader is None else lambda: reader()[:, ::-1]
-
-    @property
-    def read_features(self) -> Callable[[], NDArray[np.generic]] | None:
-        """What reads the features, if there are any; those of regions stay in their order."""
-        reader = reader_of(self.sample, "features")
-        return None if reader is None else lambda: _turned(reader())
-
-
-def with_mirrored(samples: Sequence[LabelledImage]) -> list[LabelledImage]:
-    """The `samples`, each followed by its mirror image: twice as much to learn from."""
-    return [each for sample in samples for each in (sample, Mirrored(sample))]
-
-
 def reader_of(sample: object, what: str) -> Callable[[], NDArray[Any]] | None:
     """What reads the "regions" or "features" that come with `sample`, if any do."""
     reader: Callable[[], NDArray[Any]] | None = getattr(sample, f"read_{what}", None)
@@ -186,16 +157,17 @@ def reader_of(sample: object, what: str) -> Callable[[], NDArray[Any]] | None:
 def image_source(sample: LabelledImage | PreparedImage) -> ImageSource:
     """What reads the picture of `sample` and what comes with it, known by the digest of its file where it has one."""
     regions, features = reader_of(sample, "regions"), reader_of(sample, "features")
-    plain = _picture_source(sample)
+    plain = source_of_picture(sample)
     if regions is None and features is None:
         return plain
     told = plain.name if isinstance(plain, KeyedSource) else ""
     return KeyedSource(sample.read_image, partial(_digest_of_all, plain, regions, features), regions, features, told)
 
 
-def _picture_source(sample: LabelledImage | PreparedImage) -> ImageSource:
-    if isinstance(sample, Mirrored):
-        return KeyedSource(sample.read_image, partial(_mirrored_digest, sample.sample), name=sample.name)
+def source_of_picture(sample: LabelledImage | PreparedImage) -> ImageSource:
+    """What reads the picture of `sample` alone."""
+    if isinstance(sample, Copied):
+        return KeyedSource(sample.read_image, sample.copy_key, name=sample.name)
     if isinstance(sample, Sample):
         return KeyedSource(sample.read_image, partial(_file_key, sample), name=str(sample.image_path))
     return sample.image if isinstance(sample, InMemory) else sample.read_image
@@ -206,16 +178,8 @@ def _file_key(sample: Sample) -> str:
     return digest if sample.pages is None else f"{digest} {sample.pages}"
 
 
-def _mirrored_digest(sample: LabelledImage) -> str:
-    return f"mirrored {image_key(_picture_source(sample))}"
-
-
 def _digest_of_all(picture: ImageSource, *readers: Callable[[], NDArray[Any]] | None) -> str:
     return content_key(image_key(picture), *(None if reader is None else np.asarray(reader()) for reader in readers))
-
-
-def _turned(features: NDArray[Any]) -> NDArray[Any]:
-    return features[:, ::-1] if features.ndim == 3 else features
 
 
 Picture = AnyPicture | str | os.PathLike[str] | LabelledImage | PreparedImage

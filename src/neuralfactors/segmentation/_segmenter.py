@@ -15,6 +15,7 @@ from neuralfactors._common.seeds import RandomState
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
+from neuralfactors.segmentation._copies import with_copies
 from neuralfactors.segmentation._defaults import BALANCE
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._diagnosis import diagnosed
@@ -25,7 +26,6 @@ from neuralfactors.segmentation._labelled_images import (
     are_named,
     refuse_other_classes,
     to_samples,
-    with_mirrored,
 )
 from neuralfactors.segmentation._picture_labeller import PictureLabeller
 from neuralfactors.segmentation._stages import fit_stages, new_stages
@@ -63,6 +63,9 @@ class Segmenter(PictureLabeller):
         scribbles, and void has no vote in either case.
     mirror : bool, default=False
         Whether to learn from the mirror images too, where left and right mean nothing.
+    varied : int, default=0
+        How many copies of every image to learn from besides, each at another size, gamma and saturation. Give fewer
+        epochs then: one is so many times as long.
     classes : sequence of str, default=None
         Names of the labels where images come as arrays; None: "0", "1", ...
     cache : path, default=None
@@ -111,6 +114,7 @@ class Segmenter(PictureLabeller):
     cost: str = Targets.cost
     region_label: str = Targets.region_label
     mirror: bool = False
+    varied: int = 0
     classes: Sequence[str] | None = None
     cache: str | os.PathLike[str] | None = None
     n_jobs: int = 1
@@ -142,7 +146,7 @@ class Segmenter(PictureLabeller):
             )
         samples, classes = to_samples(dataset, split, self.classes)
         describer = self.describer(classes)
-        train = describer.learn(with_mirrored(samples) if self.mirror else samples)
+        train = describer.learn(with_copies(samples, mirror=self.mirror, varied=self.varied))
         held = None
         if validation is not None:
             source, name = (dataset, validation) if isinstance(validation, str) else (validation, split)

@@ -31,6 +31,7 @@ class FeaturePreset:
     parameters: Parameters
     limits: Mapping[str, int]
     mirror: bool
+    varied: int = 0
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class Preset:
         return RunConfig(
             data, tuple(rows), "compare", chosen.options, chosen.parameters,
             splits=self.tuning if tuning else self.final, limits=chosen.limits, mirror=chosen.mirror,
-            images=ImageOptions(drop=self.drop), preset=self.name, procedure=procedure,
+            varied=chosen.varied, images=ImageOptions(drop=self.drop), preset=self.name, procedure=procedure,
         )  # fmt: skip
 
     def literally(self, features: str) -> FeaturePreset:
