@@ -24,7 +24,7 @@ from best_uai import BestScores
 from harness import Report
 from instances import REPOSITORY
 from uai_runs import WATCHED, End, Point, compact, curve_times, run_for_each, run_once, run_toulbar2, table_times, watch
-from uai_targets import Trial, check_gaps, check_proofs, check_references, check_rivals, report_family
+from uai_targets import PATIENCE, Trial, check_gaps, check_proofs, check_references, check_rivals, report_family
 
 from neuralfactors.inference import MapProblem, read_uai
 
@@ -76,6 +76,9 @@ def run_problem(path: Path, problem: MapProblem, trial: Trial, longest: float, o
             keep(method, *watch(problem, method, curve_times(longest)))
         elif method != "alpha-expansion":  # which is for edges only
             keep(method, *run_for_each(partial(run_end, problem, method), table_times(longest)))
+    if trial.reference is not None and longest >= 1 and not trial.reaches_reference(longest):
+        trial.patient = run_once(problem, "auto", PATIENCE)[0]
+        offer(trial.patient.labels, f"auto, {PATIENCE:g} s", trial.patient.proved)
     if importlib.util.find_spec("pytoulbar2") is None:
         return
     keep("exact", *run_for_each(partial(run_end, problem, "exact"), table_times(longest)))

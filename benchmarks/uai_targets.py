@@ -13,6 +13,7 @@ from uai_runs import End, Point, is_better, table_times
 PROVABLE = ("Segmentation", "scene", "protein")
 FRUSTRATED = ("Grids/", "uai14-wcsp/", "uai14-ProteinFolding/ProteinFolding_11")  # the last is a grid by another name
 BOUND_ROUNDING = 1e-6  # bounds that differ by less, relative to their size, are equal: some come from single precision
+PATIENCE = 30.0  # seconds that the solvers had for the reference labellings
 
 
 @dataclass
@@ -25,7 +26,13 @@ class Trial:
     curves: dict[str, list[Point]] = field(default_factory=dict)
     default: End | None = None
     rivals: dict[str, Point] = field(default_factory=dict)  # what they knew in the time of `default`
+    patient: End | None = None  # `auto` after PATIENCE seconds, where less did not reach the reference
     load: float = 0.0  # average number of programs that wanted a core, this one included
+
+    def reaches_reference(self, longest: float) -> bool:
+        """Whether `auto` has found a labelling that is as good as the published one."""
+        scores = [self.at("auto", longest).score, *([self.patient.score] if self.patient else [])]
+        return not is_better(self.reference or 0.0, max(scores))
 
     @property
     def family(self) -> str:
@@ -110,11 +117,12 @@ def check_gaps(report: Report, trials: Sequence[Trial], best: BestScores, longes
 
 
 def check_references(report: Report, trials: Sequence[Trial], longest: float) -> None:
-    """Target (d): at least the published labelling."""
+    """Target (d): at least the published labelling, in the time that it took."""
     published = [trial for trial in trials if trial.reference is not None]
-    below = [t.name for t in published if is_better(t.reference or 0.0, t.at("auto", longest).score)]
+    below = [trial.name for trial in published if not trial.reaches_reference(longest)]
+    seconds = max(longest, *(PATIENCE for trial in published if trial.patient), 0)
     if published:
         share = 100 * (1 - len(below) / len(published))
-        report.at_least("auto", f"reference labelling reached after {longest:g} s, % of {len(published)}", share, 95)
+        report.at_least("auto", f"reference labelling reached after {seconds:g} s, % of {len(published)}", share, 95)
     if below:
-        report.note(f"Below the reference labelling after {longest:g} s: {', '.join(below)}.")
+        report.note(f"Below the reference labelling after {seconds:g} s: {', '.join(below)}.")

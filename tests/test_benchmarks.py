@@ -213,6 +213,14 @@ def test_gaps_are_per_cent_of_the_best_score(load):
     assert targets.gap(point, 0.0) == 450.0  # in per cent of 1
 
 
+def test_the_reference_may_take_thirty_seconds(load):
+    targets, runs = load("uai_targets"), load("uai_runs")
+    trial = targets.Trial("toy/a", (3, 3, 2), 5.0, {"auto": [runs.Point(10.0, 4.0, 6.0, False, 10.0)]})
+    assert not trial.reaches_reference(10.0)
+    trial.patient = runs.End(5.0, 6.0, False, 30.0, None)
+    assert trial.reaches_reference(10.0)
+
+
 def test_times_of_curves_include_those_of_tables(load):
     runs = load("uai_runs")
     assert runs.table_times(3.0) == [0.01, 0.1, 1.0, 3.0]

@@ -10,6 +10,7 @@
 #include "messages/packed_model.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
+#include "search/elimination_order.hpp"
 #include "search/local_search.hpp"
 #include "search/proof.hpp"
 #include "task.hpp"
@@ -112,8 +113,8 @@ class BeliefSearch {
   void eliminate(const Model& model) {
     Elimination<ModelScores>& elimination = task_.work.elimination;
     const double max_total = std::min(task_.effort / kEliminationCost, kEntries);
-    elimination.improve(ModelScores{model}, task_.work.candidates, task_.work.by_position, kMaxTable, max_total,
-                        random_);
+    elimination.improve(ModelScores{model}, task_.work.candidates, task_.work.by_position, Route::greedy, kMaxTable,
+                        max_total, random_);
     const double spent = kEliminationCost * elimination.total() + kPlanningCost * elimination.n_variables();
     task_.effort += spent;
     searched_ += spent;

@@ -28,8 +28,8 @@ class BucketElimination {
 
   // Order of elimination, by the graph alone; returns how many variables were frozen. No table has more than max_table
   // entries, and all of them together about max_total.
-  int plan(double max_table, double max_total, Random& random) {
-    const int frozen = order_.plan(max_table, max_total, random);
+  int plan(Route route, double max_table, double max_total, Random& random) {
+    const int frozen = order_.plan(route, max_table, max_total, random);
     make_buckets();
     return frozen;
   }

@@ -15,6 +15,7 @@
 #include "messages/sweep_graph.hpp"
 #include "search/bucket_elimination.hpp"
 #include "search/candidates.hpp"
+#include "search/elimination_order.hpp"
 
 namespace neuralfactors {
 
@@ -65,10 +66,10 @@ class Elimination {
 
   // Labels (by position) become the best ones among the candidates; returns the number of frozen nodes. No table has
   // more than max_table entries, and all of them together about max_total.
-  int improve(const Scores& scores, const Candidates& candidates, std::vector<int>& labels, double max_table,
-              double max_total, Random& random) {
+  int improve(const Scores& scores, const Candidates& candidates, std::vector<int>& labels, Route route,
+              double max_table, double max_total, Random& random) {
     prepare(scores, candidates);
-    const int frozen = buckets_.plan(max_table, max_total, random);
+    const int frozen = buckets_.plan(route, max_table, max_total, random);
     run(labels);
     return frozen;
   }

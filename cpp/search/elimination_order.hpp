@@ -1,5 +1,6 @@
-// In which order to eliminate the variables of a graph, greedily by the size of the next table. Where tables would grow
-// beyond a budget, single variables are frozen: they keep a label that is given, and the rest comes apart.
+// In which order to eliminate the variables of a graph: greedily by the size of the next table, or in a sweep through
+// the graph. Where tables would grow beyond a budget, single variables are frozen: they keep a label that is given, and
+// the rest comes apart.
 #pragma once
 
 #include <algorithm>
@@ -11,6 +12,11 @@
 #include "core/random.hpp"
 
 namespace neuralfactors {
+
+// By the next table, or breadth-first. Greedy elimination begins everywhere at once, and where tables must not grow,
+// its parts remain apart: on a grid of 40 x 40 with 2 labels it freezes 300 nodes with tables of 256 entries and still
+// 255 of them with tables of 16384. A sweep has one front, which freezing cuts into strips: 270, but then 185.
+enum class Route { greedy, sweep };
 
 class EliminationOrder {
  public:
@@ -46,17 +52,10 @@ class EliminationOrder {
 
   // Fills `steps`; returns how many variables were frozen so that no table has more than max_table entries and all of
   // them together about max_total.
-  int plan(double max_table, double max_total, Random& random) {
+  int plan(Route route, double max_table, double max_total, Random& random) {
     start();
-    int frozen = 0;
-    for (int v = next_in_queue(); v >= 0; v = next_in_queue()) {
-      if (fits(v, max_table, max_total)) {
-        eliminate(v);
-      } else {
-        freeze(v, random);
-        ++frozen;
-      }
-    }
+    const int frozen =
+        route == Route::greedy ? plan_greedily(max_table, max_total, random) : plan_sweep(max_table, max_total, random);
     for (Step& step : steps) forget_frozen(step.scope);
     return frozen;
   }
@@ -64,9 +63,11 @@ class EliminationOrder {
   // The same without freezing any; returns whether that is possible.
   bool plan_all(double max_table, double max_total) {
     start();
+    fill_queue();
     for (int v = next_in_queue(); v >= 0; v = next_in_queue()) {
       if (!fits(v, max_table, max_total)) return false;
       eliminate(v);
+      update_costs();
     }
     return true;
   }
@@ -82,6 +83,54 @@ class EliminationOrder {
   std::vector<std::vector<int>> queue_;  // variables by their cost, those of similar costs together; some out of date
   std::size_t first_ = 0;                // in queue_ that may hold some
   std::vector<int> touched_;
+  std::vector<int> sweep_;  // variables in breadth-first order
+
+  int plan_greedily(double max_table, double max_total, Random& random) {
+    fill_queue();
+    int frozen = 0;
+    for (int v = next_in_queue(); v >= 0; v = next_in_queue()) {
+      if (fits(v, max_table, max_total)) {
+        eliminate(v);
+        update_costs();
+      } else {
+        freeze(v, random);
+        ++frozen;
+      }
+    }
+    return frozen;
+  }
+
+  int plan_sweep(double max_table, double max_total, Random& random) {
+    line_up(random);
+    int frozen = 0;
+    for (int v : sweep_) {
+      cost_[v] = table_size(v);
+      if (fits(v, max_table, max_total)) {
+        eliminate(v);
+      } else {
+        leave(v, kFrozen);
+        ++frozen;
+      }
+    }
+    return frozen;
+  }
+
+  // Fills sweep_, from a random variable, then from the next one that has not been met.
+  void line_up(Random& random) {
+    const int n = static_cast<int>(size_->size());
+    std::vector<char> met(n, 0);
+    sweep_.clear();
+    const auto meet = [&](int v) {
+      if (!met[v]) sweep_.push_back(v);
+      met[v] = 1;
+    };
+    const int first = n > 0 ? random.below(n) : 0;
+    for (int k = 0; k < n; ++k) {
+      std::size_t next = sweep_.size();
+      for (meet((first + k) % n); next < sweep_.size(); ++next)
+        for (int u : neighbours_[sweep_[next]]) meet(u);
+    }
+  }
 
   void start() {
     state_.assign(size_->size(), kWaiting);
@@ -90,6 +139,9 @@ class EliminationOrder {
     scopes.clear();
     total = 0;
     cost_.resize(size_->size());
+  }
+
+  void fill_queue() {
     queue_.resize(kCosts);
     for (auto& list : queue_) list.clear();
     for (int v = static_cast<int>(size_->size()) - 1; v >= 0; --v) {
@@ -109,14 +161,13 @@ class EliminationOrder {
     scopes.insert(scopes.end(), neighbours_[v].begin(), neighbours_[v].end());
     leave(v, kEliminated);
     connect();
-    for (int u : touched_) update_cost(u);
   }
 
   // Freezes v or one of its neighbours.
   void freeze(int v, Random& random) {
     const int u = to_freeze(v, random);
     leave(u, kFrozen);
-    for (int w : touched_) update_cost(w);
+    update_costs();
     if (u != v) put_in_queue(v);
   }
 
@@ -140,6 +191,11 @@ class EliminationOrder {
     const std::size_t where = place(cost_[v]);
     queue_[where].push_back(v);
     first_ = std::min(first_, where);
+  }
+
+  // Of the neighbours of a variable that has left.
+  void update_costs() {
+    for (int u : touched_) update_cost(u);
   }
 
   // A cost that falls is put into the queue; one that rises replaces its entry when that comes up.

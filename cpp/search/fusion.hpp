@@ -9,6 +9,7 @@
 #include "messages/packed_model.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
+#include "search/elimination_order.hpp"
 #include "search/proof.hpp"
 #include "task.hpp"
 
@@ -43,7 +44,8 @@ bool fuse(Task<T>& task, const Model& model, const std::vector<int>& labels, Ran
   const double max_total = std::min((effort - kVariableCost * differ) / kEntryCost, kEntries);
   if (differ == 0 || max_total < differ) return false;
   Elimination<ModelScores>& elimination = task.work.elimination;
-  elimination.improve(ModelScores{model}, candidates, mixed, kLargestTable, max_total, random);
+  const Route route = random.below(2) == 0 ? Route::greedy : Route::sweep;
+  elimination.improve(ModelScores{model}, candidates, mixed, route, kLargestTable, max_total, random);
   task.effort += cost_of(elimination);
   return task.offer(model, mixed);
 }

@@ -19,6 +19,7 @@
 #include "messages/relaxation.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
+#include "search/elimination_order.hpp"
 #include "search/fusion.hpp"
 #include "search/local_search.hpp"
 #include "search/proof.hpp"
@@ -43,12 +44,13 @@ class NeighbourhoodSearch {
 
   // Makes a labelling better by moves with the smallest tables.
   void polish(std::vector<int>& labels) {
-    for (int k = 0; k < kPatience; ++k) move(labels, kSmallest, false);
+    for (int k = 0; k < kPatience && !task_.out_of_time(); ++k) move(labels, kSmallest, false);
   }
 
   // One move; returns whether the incumbent has become better. A move that freezes nothing may settle the task.
   bool step() {
     task_.interrupt.check();
+    const double effort = task_.effort;
     if (task_.out.score > known_) {  // another search has found it
       start_from_incumbent();
       origin_ = kDescent;
@@ -64,6 +66,7 @@ class NeighbourhoodSearch {
     const bool exhausted = frozen == 0 && complete_;
     const bool is_large = task_.work.elimination.total() > kEntries / kGrowth;
     if (exhausted || failures_ >= kPatience) widen(exhausted || is_large);
+    effort_[origin_] += task_.effort - effort;
     return better;
   }
 
@@ -82,9 +85,9 @@ class NeighbourhoodSearch {
   std::vector<int> labels_;       // by position
   double score_ = 0, known_ = 0;  // of labels_; of the incumbent when last seen
   double table_ = kSmallest;
+  Route route_ = Route::sweep;  // of the last move; the next one takes the other
   int failures_ = 0;
-  Origin origin_ = kDescent;  // of labels_
-  double effort_before_ = 0;
+  Origin origin_ = kDescent;               // of labels_
   std::array<double, kOrigins> effort_{};  // spent on labellings of each origin
   std::array<int, kOrigins> successes_{};
   std::vector<int> region_;  // nodes that may move; empty: all
@@ -99,8 +102,9 @@ class NeighbourhoodSearch {
   int move(std::vector<int>& labels, double table, bool in_region) {
     choose_candidates(labels, in_region);
     Elimination<ModelScores>& elimination = task_.work.elimination;
+    route_ = route_ == Route::greedy ? Route::sweep : Route::greedy;
     const int frozen =
-        elimination.improve(ModelScores{model_}, task_.work.candidates, labels, table, kEntries, random_);
+        elimination.improve(ModelScores{model_}, task_.work.candidates, labels, route_, table, kEntries, random_);
     task_.effort += 2 * model_.sweep_cost() + cost_of(elimination);
     return frozen;
   }
@@ -113,22 +117,32 @@ class NeighbourhoodSearch {
       return;
     }
     if (origin_ != kDescent && fuse(task_, model_, labels_, random_)) ++successes_[origin_];
-    effort_[origin_] += task_.effort - effort_before_;
     start_from_incumbent();
-    const auto price = [&](Origin o) { return effort_[o] / (1 + successes_[o]); };
-    if (fresh_)
-      take_suggestion();
-    else if (price(kChanged) <= price(kDisturbed))
-      change_labels();
-    else
-      disturb();
+    switch (cheapest()) {
+      case kSuggested:
+        take_suggestion();
+        break;
+      case kDisturbed:
+        disturb();
+        break;
+      default:
+        change_labels();
+    }
     score_ = task_.score_of(model_, labels_);
+  }
+
+  // Where the labelling should come from that has cost least for what it has brought.
+  Origin cheapest() const {
+    const auto price = [&](Origin o) { return effort_[o] / (1 + successes_[o]); };
+    Origin best = kChanged;
+    for (Origin o : {kDisturbed, kSuggested})
+      if ((o != kSuggested || fresh_) && price(o) < price(best)) best = o;
+    return best;
   }
 
   void start_from_incumbent() {
     task_.incumbent(model_, labels_);
     score_ = known_ = task_.out.score;
-    effort_before_ = task_.effort;
     region_.clear();
     table_ = kSmallest;
   }

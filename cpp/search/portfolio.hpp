@@ -1,11 +1,12 @@
 // What goes on where the relaxation over edges has come to its end: ways to better labellings and to a lower bound side
-// by side, each with as much of the effort as it has earned.
+// by side, each with as much of the effort as it has earned; at least half of it goes to labellings.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "core/random.hpp"
@@ -53,7 +54,9 @@ class Portfolio {
 
  private:
   enum Way { kNeighbourhoods, kTabu, kTriplets, kRounding, kWays };
-  static constexpr double kMemory = 0.9;      // of a success, by the next step of the same way
+  static constexpr double kMemory = 0.9;  // of a success, by the next step of the same way
+  static constexpr double kMostOnBound =
+      0.5;                                    // of the effort: a bound that falls slowly is no reason to stop searching
   static constexpr double kWorth = 0.01;      // of the gap: what the bound must come down to count as one
   static constexpr double kLeastGain = 1e-4;  // of the gap, for which to go on with triplets when none was added
   static constexpr double kLoudest = 16;      // times the gap: the most noise on a label
@@ -82,9 +85,10 @@ class Portfolio {
       const double earned = credit_[way] + (way == kTabu ? meetings_ : 0);
       return open_[way] ? effort_[way] / (1 + earned) : std::numeric_limits<double>::infinity();
     };
+    const double all = std::accumulate(effort_.begin(), effort_.end(), 0.0);
     int best = kNeighbourhoods;
     for (int way = best + 1; way < kWays; ++way)
-      if (price(way) < price(best)) best = way;
+      if (price(way) < price(best) && !(way == kTriplets && effort_[way] > kMostOnBound * all)) best = way;
     return static_cast<Way>(best);
   }
 
@@ -125,6 +129,7 @@ class Portfolio {
     task_.effort += kRoundingCost * triplets_->sweep_cost();
     neighbourhoods_.polish(labels_);
     task_.offer(model_, labels_);
+    if (task_.out_of_time()) return;
     fuse(task_, model_, labels_, random_);
     if (noise == 0) neighbourhoods_.suggest(labels_);
   }

@@ -34,7 +34,7 @@ class ClusterTree {
         for (int q = 0; q < p; ++q) join(graph.node(e, p), graph.node(e, q));
     Random random(0);
     const auto own = static_cast<double>(graph.row_at(graph.n_nodes) + graph.table_at(graph.n_edges));
-    const int n_frozen = order_.plan(max_entries, std::max(max_entries, 2 * own), random);
+    const int n_frozen = order_.plan(Route::greedy, max_entries, std::max(max_entries, 2 * own), random);
     if (n_frozen > 0 && !frozen) return n_frozen;
     for (int v = 0; v < variables_.count(); ++v)
       if (order_.rank[v] < 0) variables_.give(variables_.node[v], static_cast<int>(frozen[variables_.node[v]]));
