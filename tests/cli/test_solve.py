@@ -136,7 +136,7 @@ def test_errors_are_one_sentence(call, problem, tmp_path):
     problem.write_text(UAI[:-9])
     refused(
         call("solve", problem),
-        f"{problem} ends too early: numbers are missing at the tables (expected 18, got 13)",
+        f"{problem}, line 1: the file ends too early: numbers are missing at the tables (expected 18, got 13)",
     )
 
 

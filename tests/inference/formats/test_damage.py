@@ -16,7 +16,7 @@ WCSP = "name 3 3 3 99\n2 3 2\n1 0 5 1\n1 7\n2 1 2 0 2\n0 0 4\n2 1 6\n3 0 1 2 1 1
 
 
 # Beginnings and endings that several messages share.
-EARLY = "{} ends too early: numbers are missing at "
+EARLY = "the file ends too early: numbers are missing at "
 N_NODES = "{}, line 2: the number of variables must be a whole number from 1 to 2**53, got "
 ORDER = "the number of variables in a scope must be a whole number from 0 to 3, got "
 NODE = "a variable of a scope must be a whole number from 0 to 2, got "
@@ -36,24 +36,27 @@ UAI_DAMAGES = [
     ("\n\nLOGIC\n3", "{}, line 3: the first word must be MARKOV or BAYES, got 'LOGIC'"),
     ("MÄRKOV 1 2 0", "{} is not a text file"),
     (("2 3 2", "2 3 2\0"), "{} is not a text file"),
-    ("MARKOV", EARLY + "the number of variables (expected 1, got 0)"),
+    ("MARKOV", "{}, line 1: " + EARLY + "the number of variables (expected 1, got 0)"),
     ("MARKOV\n0\n0\n", N_NODES + "'0'"),
     ("MARKOV\n1.5\n", N_NODES + "'1.5'"),
     ("MARKOV\n-3\n", N_NODES + "'-3'"),
     ("MARKOV\n1e300\n", N_NODES + "'1e300'"),
-    ("MARKOV\n1000000000000\n2 2\n", EARLY + "a number of labels (expected 1000000000000, got 2)"),
+    ("MARKOV\n1000000000000\n2 2\n", "{}, line 3: " + EARLY + "a number of labels (expected 1000000000000, got 2)"),
     (("2 3 2", "2 0 2"), "{}, line 3: " + SIZE + "'0'"),
     (("2 3 2", "2 x 2"), "{}, line 3: 'x' is not a number"),
     (("2 3 2", "2 3.2.1 2"), "{}, line 3: '3.2.1' is not a number"),
     (("2 3 2", "2 " + "y" * 99 + " 2"), "{}, line 3: '" + "y" * 30 + "…' is not a number"),
-    (("\n3\n1 0", "\n9000000000\n1 0"), EARLY + "the scopes of the factors (expected 9000000000, got 32)"),
+    (
+        ("\n3\n1 0", "\n9000000000\n1 0"),
+        "{}, line 16: " + EARLY + "the scopes of the factors (expected 9000000000, got 32)",
+    ),
     (("1 0\n", "-1 0\n"), "{}, line 5: " + ORDER + "'-1'"),
     (("1 0\n", "1.5 0\n"), "{}, line 5: " + ORDER + "'1.5'"),
     (("1 0\n", "4 0\n"), "{}, line 5: " + ORDER + "'4'"),
     (("2 1 2\n", "2 1 3\n"), "{}, line 6: " + NODE + "'3'"),
     (("2 1 2\n", "2 1 0.5\n"), "{}, line 6: " + NODE + "'0.5'"),
     (("3 0 1 2", "3 0 2 0"), "{}, line 7: the scope [0, 2, 0] contains a variable twice"),
-    ("MARKOV 2 2 2 1 2 0", EARLY + "a scope (expected 3, got 2)"),
+    ("MARKOV 2 2 2 1 2 0", "{}, line 1: " + EARLY + "a scope (expected 3, got 2)"),
     (("\n6\n", "\n5\n"), "{}, line 11: the table of factor 1 must have 6 entries, got '5'"),
     (
         f"MARKOV 99 {'9 ' * 99}\n1 99 {WIDE}\n3 1 1 1",
@@ -63,18 +66,18 @@ UAI_DAMAGES = [
     (("3 4", "3 nan"), "{}, line 13: numbers must be finite, but 'nan' is not"),
     (("3 4", "3 1e999"), "{}, line 13: numbers must be finite, but '1e999' is not"),
     (("3 4", "3 4,0"), "{}, line 13: '4,0' is not a number"),
-    ((" 0.5\n", "\n"), EARLY + "the tables (expected 23, got 22)"),
+    ((" 0.5\n", "\n"), "{}, line 16: " + EARLY + "the tables (expected 23, got 22)"),
     ((" 0.5\n", " 0.5\n17 18\n"), "{}, line 17: the file should end after the last table, but '17' follows"),
     ("MARKOV 1 999999999999999 0", "{} needs 7.45e+06" + TOO_LARGE),
     (f"MARKOV 99 {'1 ' * 99} 1 99 {WIDE} 1 0.5", "{} has a factor over 99 variables, but the limit is 30"),
 ]
 WCSP_DAMAGES = [
     ("", "{} is empty"),
-    ("name", EARLY + "the number of variables (expected 1, got 0)"),
+    ("name", "{}, line 1: " + EARLY + "the number of variables (expected 1, got 0)"),
     ("name\n0 1 0 1", N_NODES + "'0'"),
-    ("name 3 3", EARLY + "the number of cost functions (expected 1, got 0)"),
-    (("name 3", "name 1000000000000"), EARLY + "a number of labels (expected 1000000000000, got 30)"),
-    (("3 99", "4000000000 99"), EARLY + "the cost functions (expected 12000000000, got 27)"),
+    ("name 3 3", "{}, line 1: " + EARLY + "the number of cost functions (expected 1, got 0)"),
+    (("name 3", "name 1000000000000"), "{}, line 9: " + EARLY + "a number of labels (expected 1000000000000, got 30)"),
+    (("3 99", "4000000000 99"), "{}, line 9: " + EARLY + "the cost functions (expected 12000000000, got 27)"),
     (("2 3 2\n", "2 -3 2\n"), "{}, line 2: " + SIZE + "'-3'"),
     (("2 1 2 0 2", "4 1 2 0 2"), "{}, line 5: " + ORDER + "'4'"),
     (("2 1 2 0 2", "2 1 3 0 2"), "{}, line 5: " + NODE + "'3'"),
@@ -89,8 +92,8 @@ WCSP_DAMAGES = [
     (("1 0 5 1\n1 7\n2 1 2 0 2\n0 0 4\n2 1 6\n", "-1 0 5 1\n1 7\n1 1 5 -1\n"), SHARED),
     (("1 0 5 1\n1 7\n2 1 2 0 2\n0 0 4\n2 1 6\n", "-1 0 5 1\n1 7\n1 2 6 -1\n"), SHARED),
     (("1 0 5 1\n1 7\n2 1 2 0 2\n0 0 4\n2 1 6\n", "-1 0 5 1\n1 7\n2 1 2 5 -1\n"), SHARED),
-    (("1 2 1 99\n", "1 2 1\n"), EARLY + "the tuples of a cost function (expected 10, got 9)"),
-    (("1 1\n1 2 1 99\n", "1"), EARLY + "a cost function (expected 6, got 5)"),
+    (("1 2 1 99\n", "1 2 1\n"), "{}, line 9: " + EARLY + "the tuples of a cost function (expected 10, got 9)"),
+    (("1 1\n1 2 1 99\n", "1"), "{}, line 8: " + EARLY + "a cost function (expected 6, got 5)"),
     (("1 2 1 99\n", "1 2 1 99\n5"), "{}, line 10: the file should end after the last cost function, but '5' follows"),
     (("99\n2", "99\n1099511627776"), "{} needs 6.55e+04" + TOO_LARGE),
 ]

@@ -28,7 +28,10 @@ def test_evidence_may_be_none(write, text):
         ("1 3 0", "e, line 1: an observed variable must be a whole number from 0 to 2, got '3'"),
         ("1 1 3", "e, line 1: variable 1 has the labels 0 to 2, but 3 was observed"),
         ("2 0 0\n0 0", "e, line 2: variable 0 was observed twice"),
-        ("2 0 0", "e ends too early: numbers are missing at the observed variables (expected 4, got 2)"),
+        (
+            "2 0 0",
+            "e, line 1: the file ends too early: numbers are missing at the observed variables (expected 4, got 2)",
+        ),
         ("1 0 0 1 1", "e, line 1: the file should end after the last observed variable, but '1' follows"),
         ("-1", "e, line 1: the number of observed variables must be a whole number from 0 to 3, got '-1'"),
         ("1 0 0.5", "e, line 1: '0.5' is not a whole number"),

@@ -56,7 +56,7 @@ class Numbers:
         """Refuse a file that has fewer than `n` numbers left."""
         if n > self.left:
             missing = f"{what} (expected {n}, got {max(0, self.left)})"
-            raise FileFormatError(f"{self.path} ends too early: numbers are missing at {missing}")
+            raise self._error_at(f"the file ends too early: numbers are missing at {missing}", len(self._text.rstrip()))
 
     def whole(self, what: str, low: int, high: int | None = None) -> int:
         """The next number, which must be a whole one from `low` to `high`."""
