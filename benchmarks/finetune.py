@@ -21,7 +21,6 @@ import torch
 from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter
-from neuralfactors.segmentation._defaults import BALANCE
 from neuralfactors.segmentation._fine_tuning import FineTuning
 from neuralfactors.segmentation._labelled_images import to_samples
 from neuralfactors.segmentation._targets import Targets
@@ -56,7 +55,7 @@ def trained_on(
     describer.builder = copy(describer.builder)
     describer.builder.settings = replace(describer.builder.settings, cnn=cnn)
     start = time.process_time()
-    targets = Targets(BALANCE).of(train, describer.n_labels)
+    targets = Targets().of(train, describer.n_labels)
     tuning = FineTuning(describer, other.stages_[-1], train, targets)
     tuning.network.tail.requires_grad_(blocks)
     tuning.run()

@@ -21,7 +21,7 @@ from neuralfactors.datasets import ImageFolder, write_scenes
 from neuralfactors.estimators import UnaryClassifier
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter, evaluate
-from neuralfactors.segmentation._defaults import BALANCE
+from neuralfactors.segmentation._targets import Targets
 from neuralfactors.vision import FeatureSettings
 
 SEEDS, TREES, SCENES = 3, 100, 60
@@ -32,7 +32,7 @@ Learner = Callable[[Describer, LabelledGraphs, LabelledGraphs, int], Scores]
 
 def forest(describer: Describer, train: LabelledGraphs, test: LabelledGraphs, seed: int) -> Scores:
     """A random forest on the regions; each of its trees sees a quarter of them, which loses nothing and saves hours."""
-    weight = train.class_weight(describer.n_labels, BALANCE)
+    weight = Targets().of(train, describer.n_labels).class_weight
     rows = [(graph.node_features[y >= 0], y[y >= 0], graph.node_weight[y >= 0]) for graph, y in pairs(train)]
     X, y, area = (np.concatenate(part) for part in zip(*rows, strict=True))
     trees = RandomForestClassifier(TREES, max_samples=0.25, n_jobs=-1, random_state=seed)
@@ -57,7 +57,7 @@ def joint(describer: Describer, train: LabelledGraphs, test: LabelledGraphs, see
 def fitted(
     estimator: UnaryClassifier | None, describer: Describer, train: LabelledGraphs, test: LabelledGraphs, seed: int
 ) -> Scores:
-    segmenter = Segmenter(estimator=estimator, balance=BALANCE, random_state=seed)
+    segmenter = Segmenter(estimator=estimator, random_state=seed)
     return evaluate(segmenter.fit_graphs(describer, train), test).joint
 
 

@@ -46,6 +46,7 @@ def test_regions_as_fine_as_thin_membranes_and_what_is_told_of_them(call, cache,
     assert "are too coarse: giving each the label that most of its pixels have would be right on " in result.err
     result = call("train", data, "--out", tmp_path / "fine", *common)
     assert "chosen by the labels of training images; their ceiling is 9" in result.err
+    assert "which maps refined to pixels may exceed" in result.err
     regions = json.loads((tmp_path / "fine/regions.json").read_text())
     assert regions["chosen"]
     assert regions["n_regions"] >= 600

@@ -18,7 +18,7 @@ def test_balance_of_a_row_comes_from_the_nearest_setting():
     common = replace(config, parameters={**config.parameters, "*": {"balance": 0.4}})
     assert [targets_of(common, row).balance for row in rows] == [0.4, 0.7, 0.4]
     silent = replace(config, balance=None)
-    assert [targets_of(silent, row).balance for row in rows] == [0.5, 0.7, 1.0]
+    assert [targets_of(silent, row).balance for row in rows] == [None, 0.7, 1.0]
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from neuralfactors.datasets import SCENE_CLASSES, ImageFolder, make_scenes, writ
 from neuralfactors.estimators import StructuralSVM, UnaryClassifier
 from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
 from neuralfactors.segmentation._graph_prediction import as_arrays
+from neuralfactors.segmentation._targets import Targets
 from neuralfactors.vision import CNNSettings, FeatureSettings
 
 # Most models here are trained for an epoch or two: what they learn is not what is tested.
@@ -290,7 +291,7 @@ def test_files_older_than_portraits_of_networks(scenes, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("features", "balance", "expected"), [("bow", {}, 0.5), ("cnn", {}, 0.5), ("cnn", {"balance": 1.0}, 1.0)]
+    ("features", "balance", "expected"), [("bow", {}, None), ("cnn", {}, None), ("cnn", {"balance": 1.0}, 1.0)]
 )
 def test_balance(features, balance, expected):
     scenes = make_scenes(2, shape=(48, 64))
@@ -298,7 +299,7 @@ def test_balance(features, balance, expected):
     segmenter = Segmenter(settings, estimator=UnaryClassifier(max_iter=1), **balance, backbone=Pyramid())
     weight = segmenter.fit(scenes).stages_[0].class_weight
     train = segmenter.describer_.describe([ArraySample("", *scene) for scene in scenes])
-    np.testing.assert_array_equal(weight, train.class_weight(segmenter.describer_.n_labels, expected))
+    np.testing.assert_array_equal(weight, Targets(expected).of(train, segmenter.describer_.n_labels).class_weight)
 
 
 def test_evaluation_counts_pixels(fitted, scenes):

@@ -7,7 +7,7 @@ from neuralfactors.datasets import SCENE_CLASSES, make_scenes
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM
 from neuralfactors.segmentation import Segmenter
 from neuralfactors.segmentation._graphs import RegionTruth
-from neuralfactors.segmentation._targets import Targets, pixel_costs
+from neuralfactors.segmentation._targets import Targets, default_balance, pixel_costs
 from neuralfactors.vision import FeatureSettings
 
 COUNTS = np.array([[3, 1, 0], [0, 2, 6], [0, 0, 4], [2, 2, 0]])  # of two classes and, last, void
@@ -30,7 +30,7 @@ def test_pixel_costs_by_hand():
 @pytest.mark.parametrize("region_label", ["majority", "labelled"])
 def test_a_labelling_costs_its_wrong_pixels(described, region_label):
     describer, train = described
-    X, Y, weight = Targets(cost="pixel", region_label=region_label).of(train, describer.n_labels)
+    X, Y, weight = Targets(0.0, cost="pixel", region_label=region_label).of(train, describer.n_labels)
     assert weight is None
     y_pred = np.random.default_rng(0).integers(0, describer.n_labels, X[0].n_nodes)
     labels, painted = train.samples[0].read_labels(), train.images[0].paint(y_pred)
@@ -46,6 +46,20 @@ def test_regions_that_cost_the_same_have_no_weight(described):
     np.testing.assert_array_equal(X[1].node_features, train.X[1].node_features)
     sizes = np.bincount(np.concatenate(Y), minlength=describer.n_labels)
     np.testing.assert_allclose((weight * sizes)[sizes > 0], sizes.sum() / (sizes > 0).sum())  # η is 1 / their number
+
+
+def test_classes_that_few_images_show_count_by_their_area(described):
+    describer, train = described
+    one = [np.array([0, 0, 1, -1])]  # an image whose second class is rarer
+    many = one * 95
+    assert default_balance(one, 3).tolist() == pytest.approx([0.5 / 6, 0.5 / 6, 0.0])
+    assert default_balance(many, 3).tolist() == pytest.approx([0.475, 0.475, 0.0])
+    learnt = Targets().of(train, describer.n_labels)
+    sizes, balance = train.areas(describer.n_labels, train.Y), default_balance(train.Y, describer.n_labels)
+    seen = sizes > 0
+    expected = (sizes[seen] / sizes.sum()) ** -balance[seen]
+    np.testing.assert_allclose(learnt.class_weight[seen] / learnt.class_weight[seen][0], expected / expected[0])
+    assert (learnt.class_weight * sizes).sum() == pytest.approx(sizes.sum())
 
 
 def test_by_area_nothing_changes(described):
@@ -73,7 +87,7 @@ def test_unknown_words_are_refused(wrong):
         Targets(**wrong)
 
 
-@pytest.mark.parametrize("balance", [None, 2, -0.5])
+@pytest.mark.parametrize("balance", [2, -0.5])
 def test_a_balance_is_a_share(balance):
-    with pytest.raises(ValueError, match=f"balance must be a number from 0 to 1, got {balance}"):
+    with pytest.raises(ValueError, match=f"balance must be a number from 0 to 1, or None, got {balance}"):
         Targets(balance)

@@ -124,7 +124,7 @@ Balance = Annotated[
         min=0,
         max=1,
         help="0 weights classes by area, 1 equally.",
-        show_default="0.5",
+        show_default="0.5, less for classes that few images show",
     ),
 ]
 Split = Annotated[str, typer.Option(metavar="SPLIT", help="Split to learn from; join several with +.")]

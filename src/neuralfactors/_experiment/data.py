@@ -182,7 +182,8 @@ def told_regions(prepared: Prepared) -> tuple[str, str]:
     chosen = ", chosen by the labels of training images" if regions.chosen else ""
     shape = "your own" if prepared.describer.builder.settings.own_regions else f"compactness {regions.compactness:g}"
     told = f"Regions: about {regions.mean} an image ({shape}){chosen}"
-    allowed = f"{told}; their ceiling is {regions.ceiling.told}"
+    finer = ", which maps refined to pixels may exceed" if prepared.describer.pixels is not None else ""
+    allowed = f"{told}; their ceiling is {regions.ceiling.told}{finer}"
     return allowed, regions.advice(prepared.describer.classes.names)
 
 

@@ -16,7 +16,6 @@ from neuralfactors._experiment.data import feature_settings
 from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES, MODEL, OF_TARGETS, VARIANTS, check_parameters
 from neuralfactors._runs import Epoch, RowFolder, Run, RunConfig, RunFolder
 from neuralfactors.estimators import Checkpoint, StructuredEstimator
-from neuralfactors.segmentation._defaults import BALANCE as USUAL_BALANCE
 from neuralfactors.segmentation._fine_tuning import check_tunable
 from neuralfactors.segmentation._targets import Targets
 
@@ -31,8 +30,8 @@ def changes_of(config: RunConfig, variant: str) -> dict[str, Any]:
 def targets_of(config: RunConfig, variant: str) -> Targets:
     """What `variant` learns from labels."""
     said = {name: value for name, value in config.parameters_of(variant).items() if name in OF_TARGETS}
-    stated = (said.pop(BALANCE, None), VARIANTS[variant].balance, config.balance, USUAL_BALANCE)
-    return Targets(float(next(balance for balance in stated if balance is not None)), **said)
+    stated = (said.pop(BALANCE, None), VARIANTS[variant].balance, config.balance)
+    return Targets(next((float(balance) for balance in stated if balance is not None), None), **said)
 
 
 def build_model(

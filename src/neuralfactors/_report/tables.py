@@ -131,7 +131,8 @@ def _training(results: RunResults, key: str) -> Training:
 
 
 def _targets(row: Row) -> dict[str, Any]:
-    return {name: getattr(row, name) for name in ("balance", "cost", "region_label")}
+    balance = "auto" if row.balance is None else row.balance
+    return {"balance": balance, "cost": row.cost, "region_label": row.region_label}
 
 
 def _gap_shares(row: RowResults) -> tuple[float, float] | None:

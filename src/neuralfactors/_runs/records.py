@@ -96,7 +96,7 @@ class Row:
     status: Status
     settings: Mapping[str, Mapping[str, Any]]  # class and parameters of each estimator
     seed: int
-    balance: float
+    balance: float | None  # None: by how many images show each class
     n_train: int  # number of images it learns from
     cost: str = "area"  # as in the Segmenter, like the balance
     region_label: str = "majority"

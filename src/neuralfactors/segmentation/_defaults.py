@@ -22,7 +22,9 @@ WITH_CNN: dict[str, Any] = {
     "unary__activation": "relu", "unary__dropout": 0.5,
     "interaction__hidden": (64,), "interaction__activation": "relu", "interaction__dropout": 0.3,
 }  # fmt: skip
-BALANCE = 0.5  # how much rare classes count
+# How much rare classes count by default, where many images show them, and so many images with which one counts half as
+# much. What few images show would be learnt by heart, at the price of all others.
+BALANCE, SHOWN = 0.5, 5
 MAX_BATCH, STEPS = 12, 20  # most images a step, and steps an epoch where there are few
 FEW_IMAGES, FIRST_STEPS = 50, 300  # with fewer images, the number of unary steps to begin with
 FIRST_STEPS_OF_CNN, JOINT_STEPS_OF_CNN = 600, 320  # with CNN features: unary steps, and steps that follow

@@ -222,11 +222,15 @@ class LabelledGraphs:
         return areas
 
 
-def class_weights(sizes: NDArray[np.float64], balance: float) -> NDArray[np.float64] | None:
-    """Weight of every class: its share of all `sizes` (L,) to the power of −`balance`, 1 on average; None for 0."""
-    if balance == 0:
+def class_weights(sizes: NDArray[np.float64], balance: float | NDArray[np.float64]) -> NDArray[np.float64] | None:
+    """Weight of every class: its share of all `sizes` (L,) to the power of −`balance`, 1 on average; None for 0.
+
+    The `balance` may be that of each class (L,).
+    """
+    if not np.any(balance):
         return None
-    weights = np.where(sizes > 0, np.maximum(sizes, 1e-12) ** -float(balance), 0.0)
+    shares = sizes / max(float(sizes.sum()), 1e-12)
+    weights = np.where(sizes > 0, np.maximum(shares, 1e-12) ** -np.asarray(balance, dtype=np.float64), 0.0)
     return np.asarray(weights * (sizes.sum() / max(float((weights * sizes).sum()), 1e-12)))
 
 

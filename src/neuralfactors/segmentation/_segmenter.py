@@ -16,7 +16,6 @@ from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.segmentation._copies import with_copies
-from neuralfactors.segmentation._defaults import BALANCE
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._diagnosis import diagnosed
 from neuralfactors.segmentation._fine_tuning import check_tunable, fine_tune
@@ -52,8 +51,9 @@ class Segmenter(PictureLabeller):
         training. None: a `StructuralSVM` with neural factors, trained as a whole, with the numbers that
         `neuralfactors.segmentation.default_parameters` has for so many images. Its `n_labels`, `verbose` and, unless
         that is None here, `random_state` are replaced by those of the segmenter.
-    balance : float, default=0.5
-        How much rare classes count: 0 by their area, 1 as frequent ones.
+    balance : float or None, default=None
+        How much rare classes count: 0 by their area, 1 as frequent ones. None: 0.5 · n / (n + 5) for a class that n of
+        the training images show, so that what few images show is not learnt by heart.
     cost : "area", "pixel" or "region", default="area"
         What a wrong region costs: its area; by "pixel", its labelled pixels that have another class, each by the weight
         of its own; by "region", 1 whatever its size, Eq. (5) of the paper.
@@ -110,7 +110,7 @@ class Segmenter(PictureLabeller):
     features: str | FeatureSettings = "bow"
     _: KW_ONLY
     estimator: StructuredEstimator | Pipeline | None = None
-    balance: float = BALANCE
+    balance: float | None = Targets.balance
     cost: str = Targets.cost
     region_label: str = Targets.region_label
     mirror: bool = False

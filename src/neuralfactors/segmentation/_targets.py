@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from neuralfactors._common.sequences import OnDemand
 from neuralfactors._core.graph import Graph
 from neuralfactors.learning._losses import check_option
-from neuralfactors.segmentation._defaults import SPARSE
+from neuralfactors.segmentation._defaults import BALANCE, SHOWN, SPARSE
 from neuralfactors.segmentation._graphs import LabelledGraphs, RegionTruth, class_weights
 
 COSTS = ("area", "pixel", "region")
@@ -46,14 +46,14 @@ class Reweighted(OnDemand[Graph]):
 class Targets:
     """How the labels of pixels become labels of regions and costs of mistakes; as in `Segmenter`."""
 
-    balance: float = 0.0  # how much rare classes count
+    balance: float | None = None  # how much rare classes count; None: by how many images show each
     cost: str = "area"  # what a wrong region costs: "area", "pixel" or "region"
     # "majority" or "labelled": whether void pixels have a vote; they have none where labels are scribbles
     region_label: str = "majority"
 
     def __post_init__(self) -> None:
-        if self.balance is None or not 0 <= self.balance <= 1:
-            raise ValueError(f"balance must be a number from 0 to 1, got {self.balance!r}")
+        if self.balance is not None and not 0 <= self.balance <= 1:
+            raise ValueError(f"balance must be a number from 0 to 1, or None, got {self.balance!r}")
         check_option("cost", self.cost, COSTS)
         check_option("region_label", self.region_label, REGION_LABELS)
 
@@ -72,7 +72,8 @@ class Targets:
     def of(self, graphs: LabelledGraphs, n_labels: int) -> TrainingData:
         """What to learn from `graphs`."""
         Y = self.suited_to(graphs).all_labels(graphs)
-        weight = class_weights(self._sizes(graphs, Y, n_labels), self.balance)
+        balance = default_balance(Y, n_labels) if self.balance is None else self.balance
+        weight = class_weights(self._sizes(graphs, Y, n_labels), balance)
         if self.cost == "area":
             return TrainingData(graphs.X, Y, weight)
         if self.cost == "region":
@@ -87,6 +88,12 @@ class Targets:
         if self.cost == "region":
             return counted([y[y >= 0] for y in Y], n_labels)
         return counted([t.label for t in graphs.truth], n_labels, [t.n_pixels for t in graphs.truth])
+
+
+def default_balance(Y: Sequence[NDArray[np.int64]], n_labels: int) -> NDArray[np.float64]:
+    """How much each class (L,) counts where the regions of images have labels Y: less, the fewer of them show it."""
+    shown = counted([np.unique(y[y >= 0]) for y in Y], n_labels)
+    return BALANCE * shown / (shown + SHOWN)
 
 
 def pixel_costs(truth: RegionTruth, eta: NDArray[np.float64]) -> NDArray[np.float32]:

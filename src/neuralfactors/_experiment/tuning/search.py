@@ -122,8 +122,8 @@ def _run_trials(
 def _write_best(folder: RunFolder, run: Run, trials: Mapping[int, Trial]) -> None:
     config, best = run.settings, best_trial(trials.values())
     variant = config.variants[0]
-    targets = targets_of(config, variant)
-    chosen = {**changes_of(config, variant), **vars(targets), **best.parameters}
+    targets = {name: value for name, value in vars(targets_of(config, variant)).items() if value is not None}
+    chosen = {**changes_of(config, variant), **targets, **best.parameters}
     settings = Settings(
         {variant: chosen}, config.data_name, config.preset, config.features, config.seed,
         len(trials), best.number, best.score, best.pixel, best.class_mean,

@@ -14,6 +14,7 @@ from sklearn.pipeline import Pipeline
 
 from neuralfactors._experiment.variants import BALANCE
 from neuralfactors.estimators import StructuredEstimator
+from neuralfactors.segmentation._defaults import BALANCE as USUAL_BALANCE
 
 # How far a search goes up and down from the present values of the unary and the interaction factor.
 DECADES = {
@@ -49,7 +50,7 @@ class Dimension:
 
 
 def dimensions(
-    model: StructuredEstimator | Pipeline, balance: float, wanted: Sequence[str] | None = None
+    model: StructuredEstimator | Pipeline, balance: float | None, wanted: Sequence[str] | None = None
 ) -> list[Dimension]:
     """What to search for `model`: C and learning rate of both kinds of factors, t₀, momentum, balance of classes.
 
@@ -60,7 +61,11 @@ def dimensions(
     known = stage.plain_params()
     if "interaction__hidden" not in known:
         known = {name: value for name, value in known.items() if "interaction" not in name}
-    found = [*_scaled(known), *_schedule(known), Dimension(BALANCE, 0.0, 1.0, balance)]
+    found = [
+        *_scaled(known),
+        *_schedule(known),
+        Dimension(BALANCE, 0.0, 1.0, USUAL_BALANCE if balance is None else balance),
+    ]
     optional = [Dimension(name, 0.0, 0.5, known[name]) for name in DROPOUTS if name in known]
     if wanted is None:
         return found
