@@ -49,9 +49,10 @@ def learn(train: Sequence[Any], held: Sequence[Any], seed: int, regions: int) ->
     }
 
 
-def tell(report: harness.Report, case: str, draws: Sequence[dict[str, list[float]]]) -> None:
+def tell(report: harness.Report, case: str, draws: Sequence[dict[str, list[float]]], regions: int) -> None:
     report.measured(case, "draws", len(draws))
     report.measured(case, "held", HELD)
+    report.measured(case, "regions", regions)
     for k, measure in enumerate(("pixels", "class mean")):
         values = {name: np.array([draw[name][k] for draw in draws]) for name in LEARNERS}
         for name, each in values.items():
@@ -80,7 +81,7 @@ def measure(
     report.note("Training images only, of which none was looked at to choose a default; one thread.")
     if quick:
         scenes = make_scenes(4, random_state=1)
-        tell(report, "scenes, 2 images", [learn(scenes[:2], scenes[2:], 0, regions)])
+        tell(report, "scenes, 2 images", [learn(scenes[:2], scenes[2:], 0, regions)], regions)
         return
     kept = harness.Kept(record)
     for name in sets.split(","):
@@ -89,7 +90,7 @@ def measure(
             for draw in range(draws)
         ]
         for number, each in zip(NUMBERS, zip(*found, strict=True), strict=True):
-            tell(report, f"{name}, {number} images", each)
+            tell(report, f"{name}, {number} images", each, regions)
 
 
 if __name__ == "__main__":
