@@ -28,7 +28,8 @@ from neuralfactors.segmentation._labelled_images import LabelledImage, to_sample
 from neuralfactors.vision import FeatureSettings
 
 SHARES, CLICKS = (0.001, 0.01, 0.1, 1.0), (1, 3, 10)
-DRAWS, PHOTOGRAPHS, SCENES = 2, 23, 60
+PHOTOGRAPHS, SCENES = 23, 60
+SETS = ("scenes", "msrc21")
 Draw = Callable[[RegionTruth, np.random.Generator], RegionTruth]
 
 
@@ -72,14 +73,17 @@ def unary_network(n_images: int) -> UnaryClassifier:
     return UnaryClassifier((256,)).set_params(**{name: value for name, value in chosen.items() if name in known})
 
 
-def compare(report: Report, case: str, describer: Describer, train: LabelledGraphs, test: LabelledGraphs) -> None:
-    """Rows of one set: both models by every budget, the mean over draws."""
+def compare(
+    report: Report, case: str, describer: Describer, train: LabelledGraphs, test: LabelledGraphs, draws: int
+) -> None:
+    """Rows of one set: both models by every budget, the mean over draws of labels."""
     estimators = {"unary network": unary_network(len(train.X)), "joint": None}
     for budget, draw in BUDGETS.items():
-        n_draws = 1 if budget.startswith("100 %") else DRAWS
+        n_draws = 1 if budget.startswith("100 %") else draws
         drawn = [scribbled(train, draw, seed) for seed in range(n_draws)]
         labelled = np.mean([sum(len(np.unique(truth.node)) for truth in graphs.truth) for graphs in drawn])
         report.measured(f"{case}, {budget}", "labelled regions", labelled)
+        report.measured(f"{case}, {budget}", "draws", n_draws)
         for name, estimator in estimators.items():
             fits = (
                 Segmenter(estimator=estimator, random_state=n).fit_graphs(describer, g) for n, g in enumerate(drawn)
@@ -89,28 +93,35 @@ def compare(report: Report, case: str, describer: Describer, train: LabelledGrap
                 report.measured(f"{case}, {budget}", f"{name}, {measure}", float(np.mean([value(s) for s in found])))
 
 
-def sets(quick: bool) -> Iterator[tuple[str, list[LabelledImage], list[LabelledImage], Classes]]:
-    """Name, training images, validation images and classes of every set that there is."""
+def read_sets(
+    quick: bool, wanted: list[str]
+) -> Iterator[tuple[str, list[LabelledImage], list[LabelledImage], Classes]]:
+    """Name, training images, validation images and classes of every set that is wanted and there."""
     n_scenes = 12 if quick else SCENES
-    scenes, classes = to_samples(make_scenes(2 * n_scenes, random_state=0), "train", SCENE_CLASSES)
-    yield "scenes", list(scenes[:n_scenes]), list(scenes[n_scenes:]), classes
+    if "scenes" in wanted:
+        scenes, classes = to_samples(make_scenes(2 * n_scenes, random_state=0), "train", SCENE_CLASSES)
+        yield "scenes", list(scenes[:n_scenes]), list(scenes[n_scenes:]), classes
     root = Path(os.environ.get("NEURALFACTORS_DATA", "../shared/data")) / "msrc21"
-    if root.is_dir() and not quick:
+    if "msrc21" in wanted and root.is_dir() and not quick:
         data = ImageFolder(root, drop=["horse", "mountain"])
         step = -(-len(data["train"]) // PHOTOGRAPHS)
         yield "MSRC-21", list(data["train"][::step]), list(data["val"]), data.classes
 
 
-def measure(report: Report, quick: bool) -> None:
+def measure(report: Report, quick: bool, draws: int = 2, sets: str = ",".join(SETS)) -> None:
     """One set after another, with bags of words."""
     warnings.simplefilter("ignore")
-    for name, train, test, classes in sets(quick):
+    for name, train, test, classes in read_sets(quick, sets.split(",")):
         describer = Describer(FeatureSettings(n_regions=300), classes, cache=None if quick else CACHE)
         learnt, judged = describer.learn(train), describer.describe(test)
-        compare(report, f"{name}, {len(train)} images", describer, learnt, judged)
-    report.note(f"Bags of words of 300 regions an image; the defaults of Segmenter; mean of {DRAWS} draws of labels.")
+        compare(report, f"{name}, {len(train)} images", describer, learnt, judged, draws)
+    report.note(f"Bags of words of 300 regions an image; the defaults of Segmenter; mean of {draws} draws of labels.")
     report.note(f"Of MSRC-21, {PHOTOGRAPHS} training images at equal distances, judged by its validation images.")
 
 
 if __name__ == "__main__":
-    harness.main("Scribbles", measure)
+    options = {
+        "draws": {"type": int, "default": 2, "help": "of labels"},
+        "sets": {"default": ",".join(SETS), "help": "their names, joined by commas"},
+    }
+    harness.main("Scribbles", measure, options)

@@ -16,12 +16,15 @@ unary network is the same one without context.
 
 """
 TAIL = """
-Means of two draws of labels. The scenes are generated, 60 to learn from and 60 others. Of MSRC-21, every twelfth
-training image is learnt from, and its validation images are labelled. Test images are not used.
+Labels are drawn {draws}. {sets} Test images are not used.
 
 The page is made by `python docs/scribbles.py`, the figures by
-`python benchmarks/scribbles.py --json docs/scribbles.json`.
+`python benchmarks/scribbles.py --draws {n_draws} --sets {names} --json docs/scribbles.json`.
 """
+SETS = {
+    "scenes": "The scenes are generated, 60 to learn from and 60 others.",
+    "msrc21": "Of MSRC-21, every twelfth training image is learnt from, and its validation images are labelled.",
+}
 COLUMNS = ("unary network", "joint")
 
 
@@ -39,7 +42,11 @@ def page(rows):
     for case, found in cases.items():
         cells = [cell(found, name) for name in COLUMNS]
         lines.append(f"| {case} | {found['labelled regions']:.0f} | {' | '.join(cells)} |")
-    return HEAD + "\n".join(lines) + "\n" + TAIL
+    n_draws = round(max(found["draws"] for found in cases.values()))
+    drawn = "once" if n_draws == 1 else f"{n_draws} times, and the figures are means"
+    names = [name for name in SETS if any(case.lower().replace("-", "").startswith(name) for case in cases)]
+    told = {"sets": " ".join(SETS[name] for name in names), "names": ",".join(names)}
+    return HEAD + "\n".join(lines) + "\n" + TAIL.format(draws=drawn, n_draws=n_draws, **told)
 
 
 if __name__ == "__main__":

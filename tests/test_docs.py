@@ -98,6 +98,11 @@ def test_the_page_about_ranks_has_the_recorded_figures():
     )
 
 
+def test_the_page_about_few_labelled_images_has_the_recorded_figures():
+    rows = json.loads((DOCS / "few-images.json").read_text())
+    assert load_script("few_images").page(rows) == TEXTS["docs/few-images.md"]
+
+
 @pytest.mark.parametrize("page", [page for page in PAGES if "gallery/" in TEXTS[page]])
 def test_links_to_the_gallery_have_their_example(page):
     names = re.findall(r"gallery/(\w+/\w+)\.rst", TEXTS[page])
