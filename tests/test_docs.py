@@ -98,9 +98,10 @@ def test_the_page_about_ranks_has_the_recorded_figures():
     )
 
 
-def test_the_page_about_few_labelled_images_has_the_recorded_figures():
-    rows = json.loads((DOCS / "few-images.json").read_text())
-    assert load_script("few_images").page(rows) == TEXTS["docs/few-images.md"]
+@pytest.mark.parametrize(("script", "name"), [("few_images", "few-images"), ("scribbles", "scribbles")])
+def test_pages_of_few_labels_have_the_recorded_figures(script, name):
+    rows = json.loads((DOCS / f"{name}.json").read_text())
+    assert load_script(script).page(rows) == TEXTS[f"docs/{name}.md"]
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if "gallery/" in TEXTS[page]])
