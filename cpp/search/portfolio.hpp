@@ -54,14 +54,13 @@ class Portfolio {
 
  private:
   enum Way { kNeighbourhoods, kTabu, kTriplets, kRounding, kWays };
-  static constexpr double kMemory = 0.9;  // of a success, by the next step of the same way
-  static constexpr double kMostOnBound =
-      0.5;                                    // of the effort: a bound that falls slowly is no reason to stop searching
-  static constexpr double kWorth = 0.01;      // of the gap: what the bound must come down to count as one
-  static constexpr double kLeastGain = 1e-4;  // of the gap, for which to go on with triplets when none was added
-  static constexpr double kLoudest = 16;      // times the gap: the most noise on a label
-  static constexpr int kScales = 16;          // of noise, each half as much as the one before
-  static constexpr int kTripletSweeps = 20;   // before more triplets are added
+  static constexpr double kMemory = 0.9;       // of a success, by the next step of the same way
+  static constexpr double kMostOnBound = 0.5;  // of the effort: labellings are searched while a bound falls slowly
+  static constexpr double kWorth = 0.01;       // of the gap: what the bound must come down to count as one
+  static constexpr double kLeastGain = 1e-4;   // of the gap, for which to go on with triplets when none was added
+  static constexpr double kLoudest = 16;       // times the gap: the most noise on a label
+  static constexpr int kScales = 16;           // of noise, each half as much as the one before
+  static constexpr int kTripletSweeps = 20;    // before more triplets are added
   // Of an entry of triplets in a sweep over them and in rounding, beside one of a sweep over edges (measured).
   static constexpr double kTripletCost = 13, kRoundingCost = 4;
 
