@@ -63,7 +63,7 @@ class Varied:
     They are drawn by its name and the `number` of the copy, so that they are the same whenever they are asked for. The
     smallest is three quarters as high as the original, the largest four thirds; gamma and saturation differ by a fifth.
 
-    >>> from neuralfactors.segmentation._labelled_images import ArraySample
+    >>> from neuralfactors.segmentation import ArraySample
     >>> sample = ArraySample("grey", np.full((30, 40, 3), 99, np.uint8), np.zeros((30, 40), int))
     >>> Varied(sample, 0).read_image().shape == Varied(sample, 1).read_image().shape
     False
@@ -132,7 +132,7 @@ def with_copies(samples: Sequence[LabelledImage], *, mirror: bool, varied: int =
     sequence of LabelledImage
         The same one where there is nothing to add; each image is read when it is asked for.
 
-    >>> from neuralfactors.segmentation._labelled_images import ArraySample
+    >>> from neuralfactors.segmentation import ArraySample
     >>> sample = ArraySample("one", np.zeros((4, 4, 3), np.uint8), np.zeros((4, 4), int))
     >>> [copy.name for copy in with_copies([sample], mirror=True, varied=2)]
     ['one', 'one (mirrored)', 'one (varied 0)', 'one (varied 1) (mirrored)']
