@@ -21,7 +21,7 @@ and of its optimiser, and runs inference only on its share of the graphs. Here t
 | the message of a step | {message:.1f} ms |
 | the message and the wait for the other rank | {waiting:.0f} ms |
 | **speed-up over one rank, by CPU time and messages** | **{gain_by_cpu:.2f}** |
-| speed-up by the clock, while other programs ran | {gain:.2f} |
+| speed-up by the clock | {gain:.2f} |
 | the same for two unrelated processes | {machine:.2f} |
 
 The rest is lost to the step of the optimiser, which every rank repeats, and to the wait for the rank with the harder
