@@ -244,10 +244,11 @@ class AutoSearch {
   // The bound in double precision, and the proof where the rounding of float32 was in its way.
   void certify() {
     const bool wanted = task_.options.reduced_costs;
-    if ((search_.settled() || is_coarse()) && !wanted) return;
-    const bool in_reach = !search_.settled() && task_.gap() < 4 * model_.rounding;
+    const bool settled = search_.settled() || task_.proved;  // the bound stands as it is
+    if ((settled || is_coarse()) && !wanted) return;
+    const bool in_reach = !settled && task_.gap() < 4 * model_.rounding;
     const Certificate certificate = relaxation_.certificate(in_reach || wanted);
-    if (!search_.settled() && !is_coarse())
+    if (!settled && !is_coarse())
       task_.out.bound = task_.statistics.top;  // in place of the bounds in float32
     task_.tighten(std::min(certificate.bound, tight_));
     if (in_reach) prove(task_, model_, certificate);

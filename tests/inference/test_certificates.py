@@ -87,3 +87,21 @@ def test_reduced_costs_of_an_edge_are_no_more_than_its_labels_lose(n_labels, dty
     over = [r.bound - costs - best for costs, best in zip(r.reduced_costs, (scores.max(1), scores.max(0)), strict=True)]
     assert min(map(np.min, over)) > -1e-9
     assert min(map(np.max, over)) < 1e-9  # exact for the node that the last sweep came to
+
+
+@pytest.mark.parametrize("n_nodes", [6, 8, 10])
+def test_a_proof_leaves_no_gap_on_dense_graphs(n_nodes):
+    """The search for labellings may prove the optimum where no relaxation comes near it."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        problem = make_problem(rng, n_nodes, 3, np.c_[np.triu_indices(n_nodes, 1)], strength=3)
+        r = solve(*problem.arrays)
+        if r.status == "optimal":
+            assert r.gap <= problem.rounding(r.labels)
+
+
+def test_what_cannot_be_is_proved_on_a_dense_graph():
+    """Five nodes with three labels, no two alike."""
+    edges = np.c_[np.triu_indices(5, 1)]
+    r = solve(np.zeros((5, 3)), np.where(np.eye(3), -np.inf, 0.0)[None], edges)
+    assert (r.status, r.bound) == ("infeasible", -np.inf)
