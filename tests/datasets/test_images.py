@@ -195,12 +195,13 @@ def test_label_maps_of_other_kinds_are_refused(tmp_path):
         write_label_map(tmp_path / "b.png", np.array([[65536]]), np.zeros((1, 3)))
 
 
+@pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "webp"])
 @pytest.mark.parametrize("orientation", range(1, 9))
-def test_shape_from_the_header_is_that_of_the_upright_picture(tmp_path, orientation):
-    exif = Image.Exif()
+def test_shape_from_the_header_is_that_of_the_upright_picture(tmp_path, orientation, suffix):
+    exif, path = Image.Exif(), tmp_path / f"a.{suffix}"
     exif[0x0112] = orientation
-    Image.fromarray(smooth_picture((20, 30))).save(tmp_path / "a.jpg", exif=exif)
-    assert image_shape(tmp_path / "a.jpg") == read_image(tmp_path / "a.jpg").shape[:2]
+    Image.fromarray(smooth_picture((20, 30))).save(path, exif=exif)
+    assert image_shape(path) == read_image(path).shape[:2] == ((20, 30) if orientation < 5 else (30, 20))
 
 
 def test_pictures_are_written_whole(tmp_path):

@@ -231,7 +231,8 @@ def image_shape(path: Path) -> tuple[int, int]:
     try:
         with Image.open(path) as picture:
             width, height = picture.size
-            sideways = picture.getexif().get(ORIENTATION, 1) in SIDEWAYS
+            # Of a TIFF, Pillow tells the upright size already.
+            sideways = picture.format != "TIFF" and picture.getexif().get(ORIENTATION, 1) in SIDEWAYS
     except (OSError, EOFError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
         raise ValueError(f"{path} could not be read as an image: {error}") from error
     return (width, height) if sideways else (height, width)
