@@ -56,6 +56,16 @@ def test_unknown_labels_do_not_count_in_the_tree():
     assert [0, 2] in chow_liu_tree(more).tolist()
 
 
+@pytest.mark.parametrize("edges", ["chow_liu", []])
+@pytest.mark.parametrize("base", [StructuredPerceptron(max_iter=5), StructuralSVM(max_iter=15, C=100.0, void="drop")])
+def test_unknown_labels_stay_in_the_graph_whatever_the_base_does_with_void(points, base, edges):
+    X, Y = points
+    known = Y.copy()
+    known[np.random.default_rng(1).random(Y.shape) < 0.25] = -1
+    classifier = MultiLabelClassifier(edges=edges, hidden=(), base=base).fit(X, known)
+    assert (classifier.predict(X) == Y).mean() > 0.85
+
+
 @pytest.mark.parametrize(
     ("Y", "message"),
     [

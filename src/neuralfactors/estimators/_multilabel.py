@@ -42,8 +42,8 @@ class MultiLabelClassifier(Saved, ClassifierMixin, Composed):
     hidden : sequence of int, default=(256,)
         Units of the hidden layers, which all labels share; `()`: every label has a linear score.
     base : StructuralSVM, StructuredPerceptron or None, default=None
-        What trains, with all its options, such as `base__C`; its `unary` and `interaction` are put in place by this
-        class. None: `StructuralSVM()`.
+        What trains, with all its options, such as `base__C`; its `unary`, `interaction` and `void` are put in place by
+        this class: labels that are not known are completed. None: `StructuralSVM()`.
 
     Attributes
     ----------
@@ -92,7 +92,9 @@ class MultiLabelClassifier(Saved, ClassifierMixin, Composed):
         self.classes_ = [np.arange(2)] * self.n_outputs_
         self.edges_ = _label_pairs(self.edges, labels)
         unary, interaction = self._factors(seed_of(base.random_state))
-        self.base_ = clone(base).set_params(unary=unary, interaction=interaction, n_labels=2)
+        # All labels of a point stay in its graph: the factors rely on that.
+        factors = {"unary": unary, "interaction": interaction, "n_labels": 2, "void": "complete"}
+        self.base_ = clone(base).set_params(**factors)
         self.base_.fit(self._graphs(points), list(labels), sample_weight)
         return self
 
