@@ -56,6 +56,16 @@ def signed(value):
     return "±0.0" if rounded == 0 else f"{'+' if rounded > 0 else '−'}{abs(rounded):.1f}"
 
 
+@pytest.mark.parametrize(
+    ("optimiser", "size", "told"), [("adam", 12, "Adam, 12 images a step"), ("sgd", None, "subgradients, all images")]
+)
+def test_rows_say_how_they_were_trained(make_run, optimiser, size, told):
+    run = make_run(rows=("SGD",))
+    model = {"class": "StructuralSVM", "trainer__optimizer": optimiser, "batch_size": size}
+    change_json(RunFolder(run).row("SGD").row.path, settings={"model": model})
+    assert f"Linear factors on its outputs; {told}" in report(run)
+
+
 def test_table_holds_ours_the_papers_and_the_difference(make_run):
     run = make_run(MSRC21, preset="msrc21")
     cells = Cells(report(run)).found

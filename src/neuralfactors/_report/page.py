@@ -16,6 +16,7 @@ from markupsafe import Markup
 from neuralfactors._common.files import write_atomically
 from neuralfactors._report import pictures, tables
 from neuralfactors._report.charts import bars, curves, heatmaps, svg
+from neuralfactors._report.effective import trained_by
 from neuralfactors._report.findings import NOT_MEASURED, Finding, findings
 from neuralfactors._report.published import PAPER, Published, published
 from neuralfactors._report.results import RowResults, RunResults, read_results
@@ -188,7 +189,7 @@ def _environment() -> Environment:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined
     )
     environment.filters |= {"percent": svg.percent, "signed": svg.signed, "short": svg.short}
-    environment.filters["plus_minus"] = svg.plus_minus
+    environment.filters |= {"plus_minus": svg.plus_minus, "trained_by": trained_by}
     environment.globals |= {"mark": svg.mark, "dashes": svg.DASHES, "parts": bars.PARTS}
     environment.globals |= {"paper_title": PAPER, "names": NAMES}
     environment.globals |= {"style": _asset("page.css"), "script": _asset("page.js")}

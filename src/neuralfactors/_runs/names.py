@@ -24,8 +24,8 @@ NAMES = {
     name.key: name
     for name in (
         VariantName("unary", "unary", "unary", "Logistic regression on each region alone, no interactions"),
-        VariantName("CP", "CP", "bifurcated", "Linear factors on its outputs, cutting planes"),
-        VariantName(BASELINE, "SGD", "bifurcated", "Linear factors on its outputs, subgradients (by Adam)"),
+        VariantName("CP", "CP", "bifurcated", "Linear factors on its outputs"),
+        VariantName(BASELINE, "SGD", "bifurcated", "Linear factors on its outputs"),
         VariantName("int+lin", "int+lin", "integrated", "Neural unary, linear interaction factors, trained together"),
         VariantName("bif+nrl", "bif+nrl", "bifurcated", "Neural interaction factors on fixed logistic outputs"),
         VariantName(USUAL, "int+nrl", "integrated", "Neural unary and neural interaction factors, trained together"),
