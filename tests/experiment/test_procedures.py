@@ -1,6 +1,9 @@
 """The literal procedure: what it is made of, and that every variant learns by it."""
 
+import json
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +14,7 @@ from neuralfactors._runs import TABLED, RunConfig, RunFolder, Splits
 from neuralfactors.segmentation._targets import Targets
 
 LITERAL = procedure_called("literal")
+PAGE = Path(__file__).parents[2] / "docs/literal.md"
 DESCENDED = [name for name in TABLED if name not in ("unary", "CP")]
 
 
@@ -61,6 +65,22 @@ def test_presets_have_valid_settings_of_it(name, monkeypatch):
     assert config.procedure == "literal"
     with pytest.raises(ValueError, match="the literal procedure is for bag-of-words features"):
         preset.config("x", "cnn", TABLED, procedure="literal")
+
+
+def test_the_page_says_what_it_sets():
+    said = dict(re.findall(r"`([a-z_0-9]+)=([^`]+)`", PAGE.read_text(encoding="utf-8").split("## What it leaves")[0]))
+    config = Preset.read("kitti").literally("bow")
+    known = {**LITERAL.parameters["*"], **config.options}
+    assert len(said) >= 12
+    assert {name: told(value) for name, value in said.items()} == {name: known[name] for name in said}
+
+
+def told(value):
+    """What is behind `--set NAME=`: JSON, or else a word."""
+    try:
+        return json.loads(value)
+    except json.JSONDecodeError:
+        return value
 
 
 def test_every_variant_learns_by_it(scenes, tmp_path):
