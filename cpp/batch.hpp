@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <utility>
 #include <vector>
 
 #include "core/factor_graph.hpp"
@@ -84,19 +86,38 @@ class BatchSolver {
   BatchSolver(const Batch<T>& batch, const Options& options, const BatchOutcome& out)
       : batch_(batch), options_(options), out_(out) {}
 
-  // Throws a GraphError about the first graph to fail. Buffers of moderate size outlive the call: getting fresh memory
-  // would cost a small problem a tenth of its time.
+  // Throws a GraphError about the first graph to fail.
   void run(int n_threads, Interrupt& interrupt) {
     const bool keep = is_moderate();
     run_tasks(batch_.n_graphs, n_threads, interrupt, [&] {
-      return [this, keep, fresh = Solver<T>(), outcome = Outcome()](int g, Interrupt& stop) mutable {
-        thread_local Solver<T> kept;
-        blame(g, [&] { solve(g, keep ? kept : fresh, outcome, stop); });
+      return [this, borrowed = Borrowed(keep), outcome = Outcome()](int g, Interrupt& stop) mutable {
+        blame(g, [&] { solve(g, *borrowed.solver, outcome, stop); });
       };
     });
   }
 
  private:
+  // Buffers of moderate size outlive the call: getting fresh memory would cost a small problem a tenth of its time.
+  // They serve one call at a time; a callback, or a handler of signals, that solves in the midst of it gets others.
+  struct Borrowed {
+    bool keep;
+    std::unique_ptr<Solver<T>> solver;
+
+    explicit Borrowed(bool k) : keep(k), solver(k ? std::move(kept()) : nullptr) {
+      if (!solver) solver = std::make_unique<Solver<T>>();
+    }
+    ~Borrowed() {
+      if (keep) kept() = std::move(solver);
+    }
+    Borrowed(const Borrowed&) = delete;
+    Borrowed& operator=(const Borrowed&) = delete;
+
+    static std::unique_ptr<Solver<T>>& kept() {
+      thread_local std::unique_ptr<Solver<T>> solver_of_thread;
+      return solver_of_thread;
+    }
+  };
+
   const Batch<T>& batch_;
   const Options& options_;
   const BatchOutcome& out_;

@@ -278,6 +278,17 @@ def test_an_exception_in_the_callback_ends_the_search():
         solve(*p.arrays, time_limit=30, callback=stop)
 
 
+def test_a_callback_may_solve_as_well():
+    p, other = frustrated_grid(16), planar(60, 5, 0.4)
+    alone = solve(*p.arrays)
+    inner = []
+    r = solve(*p.arrays, callback=lambda *news: inner.append(solve(*other.arrays, max_iter=9)))
+    assert (r.score, r.bound, r.status) == (alone.score, alone.bound, alone.status)
+    assert (r.labels == alone.labels).all()
+    assert inner
+    assert {s.score for s in inner} == {solve(*other.arrays, max_iter=9).score}
+
+
 def test_labels_that_a_node_does_not_have_change_nothing():
     p = planar(60, 5, 0.4)
     wide = np.full((60, 24), -np.inf)
