@@ -285,7 +285,12 @@ def test_views_and_read_only_arrays_are_accepted():
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are POSIX here")
 @pytest.mark.parametrize(
     "call",
-    ["solve(u, t, e, method='exhaustive')", "solve_batch(u, t, e, [0, 26], [0, 0], n_threads=2, method='exhaustive')"],
+    [
+        "solve(u, t, e, method='exhaustive')",
+        "solve_batch(u, t, e, [0, 26], [0, 0], n_threads=2, method='exhaustive')",
+        # The long one is in the hands of a thread that does not hear of signals.
+        "solve_batch(np.zeros((29, 2)), t, e, [0, 26, 27, 28, 29], [0] * 5, n_threads=4, method='exhaustive')",
+    ],
 )
 def test_ctrl_c_ends_a_long_solve(call):
     code = (
