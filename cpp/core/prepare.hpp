@@ -13,6 +13,7 @@
 #include "core/input.hpp"
 #include "core/problem.hpp"
 #include "core/statistics.hpp"
+#include "core/yardstick.hpp"
 
 namespace neuralfactors {
 
@@ -43,7 +44,8 @@ class Prepared {
     statistics.look(problem);
     forbidden = statistics.forbidden;
     hopeless = statistics.hopeless;
-    least_allowed = statistics.top - statistics.range;
+    noise_ = Yardstick::rounding_of(graph_.n_nodes + graph_.n_edges, statistics.top_size);
+    least_allowed = statistics.top - std::max(statistics.range, noise_);
     finite = problem;
     if (forbidden && !hopeless) raise(penalty());
   }
@@ -53,8 +55,9 @@ class Prepared {
   // they cost the arithmetic its precision; returns whether `finite` has changed. Scores of labellings as good as the
   // known one do not change.
   bool clip(double regret) {
-    if (!(regret > 0) || statistics.widest < kFarLower * regret) return false;
-    raise(2 * regret);  // so that rounding cannot make them as good
+    const double depth = std::max(regret, noise_);
+    if (!(regret > 0) || statistics.widest < kFarLower * depth) return false;
+    raise(2 * depth);  // so that rounding cannot make them as good
     return true;
   }
 
@@ -62,6 +65,7 @@ class Prepared {
   static constexpr double kFarLower = 8;  // a factor of 2 is needed, and a copy of all scores must be worth it
   Graph graph_;
   bool simple_ = true;
+  double noise_ = 0;  // what rounding may change in a score
   std::vector<T> unary_, interaction_, finite_unary_, finite_interaction_;
   std::vector<int> mark_, merged_;
   std::vector<std::size_t> row_begin_, table_begin_;
@@ -145,8 +149,10 @@ class Prepared {
   }
 
   // Of a problem with forbidden entries and no labelling known to be allowed: one forbidden entry must cost more than
-  // all allowed entries together can gain.
-  double penalty() const { return statistics.range > 0 ? 2 * statistics.range : 1 + statistics.magnitude; }
+  // all allowed entries together can gain, and much more than rounding can.
+  double penalty() const {
+    return statistics.range > 0 ? std::max(2 * statistics.range, 8 * noise_) : 1 + statistics.magnitude;
+  }
 
   // Raises entries that lie more than `depth` below the best one of their row or table to that level, or to the nearest
   // that T can tell from the best one.

@@ -77,6 +77,17 @@ def test_a_large_row_does_not_hide_what_is_forbidden(method, seed):
         assert r.score >= solve(*problem.arrays, method="exhaustive").score - 1e-3
 
 
+@pytest.mark.parametrize("size", [0.3, 1e4, 1e9])
+def test_scores_that_differ_by_rounding_alone_do_not_hide_what_is_forbidden(size):
+    rng = np.random.default_rng(0)
+    edges = np.c_[np.triu_indices(6, 1)]
+    for _ in range(100):
+        unary, tables = (np.where(rng.random(s) < 0.5, size, np.nextafter(size, 0)) for s in ((6, 3), (15, 3, 3)))
+        tables[rng.random(tables.shape) < 0.3] = -np.inf
+        status = solve(unary, tables, edges, method="exhaustive").status
+        assert solve(unary, tables, edges).status == status
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("n_labels", [2, 3, 7, 8, 9, 15, 63, 64, 65, 130])
 def test_reduced_costs_of_an_edge_are_no_more_than_its_labels_lose(n_labels, dtype):
