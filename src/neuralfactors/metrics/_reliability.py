@@ -73,7 +73,9 @@ class Reliability:
         """
         if n_bins < 1:
             raise ValueError(f"n_bins must be at least 1, got {n_bins}")
-        numbers, _ = encode_labels(list(Y), None if classes is None else np.asarray(classes), unseen=UNSEEN)
+        numbers, found = encode_labels(list(Y), None if classes is None else np.asarray(classes), unseen=UNSEEN)
+        if classes is None and found is not None:  # Y may lack some of the classes that P has
+            raise ValueError("classes must be those of the estimator, classes_, where labels are no integers")
         labels, given = [np.asarray(a) for a in numbers], [np.asarray(p) for p in P]
         weights = [np.ones(len(y)) for y in labels] if weight is None else [np.asarray(w, dtype=float) for w in weight]
         _check_nodes(labels, given, weights)
@@ -87,7 +89,9 @@ class Reliability:
 
     @property
     def expected_calibration_error(self) -> float:
-        """Mean distance between confidence and accuracy, over the nodes; 0 is perfect."""
+        """Mean distance between confidence and accuracy, over the nodes; 0 is perfect, NaN where none is labelled."""
+        if not self.share.any():
+            return float("nan")
         return float(np.nansum(self.share * np.abs(self.confidence - self.accuracy)))
 
 
@@ -121,7 +125,7 @@ def expected_calibration_error(
     Returns
     -------
     float
-        From 0, which is perfect, to 1.
+        From 0, which is perfect, to 1; NaN where no node is labelled.
 
     Examples
     --------
