@@ -48,6 +48,10 @@ def test_no_graph_and_no_label_are_no_number(figure):
     assert figure([[-1, 0]], [[5, 0]]) == 1.0
 
 
+def test_labels_may_be_bool_as_in_fit():
+    assert node_accuracy([np.array([True, False])], [np.array([1, 1])]) == 0.5
+
+
 BAD = [
     (([[0]], [[0], [1]]), "Y and Y_pred need an array per graph, got 1 and 2"),
     (([[0, 0, 0]], [[0]]), r"Y\[0\] and Y_pred\[0\] must have the same shape, got \(3,\) and \(1,\)"),

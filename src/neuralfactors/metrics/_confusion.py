@@ -130,10 +130,10 @@ class Scores:
 
 
 def as_integers(labels: ArrayLike, name: str) -> NDArray[np.int64]:
-    """`labels` as int64, refused unless they are integers."""
+    """`labels` as int64, refused unless they are integers, or bool."""
     refuse_masked(labels, name)
     array = np.asarray(labels)
-    if array.dtype.kind not in "iu":
+    if array.dtype.kind not in "biu":
         raise ValueError(f"{name} must contain integers, got dtype {array.dtype}")
     return array.astype(np.int64, copy=False)
 
