@@ -9,9 +9,11 @@ import pytest
 from work import counting
 
 from neuralfactors._experiment import Means
+from neuralfactors._experiment.claims import study
 from neuralfactors._experiment.claims.bootstrap import paired
 from neuralfactors._experiment.claims.study import Chosen, Study, settle_claims
-from neuralfactors._experiment.claims.training import Bench
+from neuralfactors._experiment.claims.training import RATES, Bench
+from neuralfactors._experiment.tuning.space import FINE
 from neuralfactors._runs import RunConfig, Splits
 from neuralfactors._runs.claims import claims_document
 from neuralfactors._runs.documents import Document
@@ -60,6 +62,16 @@ def test_trials_before_an_interruption_are_not_made_again(scenes, settled, tmp_p
         settle_claims(study_of(scenes), again, Means(n_jobs=1))
     assert done == {"fits": 1}  # the second trial
     assert kept.read() == before
+
+
+def test_fine_trials_lie_about_the_best_coarse_one_even_where_a_fine_one_is_better(scenes, tmp_path, monkeypatch):
+    tried = []
+    monkeypatch.setattr(study, "_score", lambda _bench, _recipe, rates, _start: tried.append(rates) or len(tried) / 100)
+    running = study._Running(study_of(scenes, n_trials=9), tmp_path, Means(n_jobs=1))  # of which six are coarse
+    running.choose("int-lin-dagger", "full")
+    steps = np.log10([[rates[name] for name in RATES] for rates in tried])
+    away = np.abs(steps[6:] - steps[5]) / (2 * study.DECADES)  # in lengths of the ranges
+    assert away.max() < 4 * FINE
 
 
 def test_nothing_is_done_twice_and_more_seeds_can_be_asked(scenes, settled):

@@ -138,7 +138,7 @@ class _Running:
         plan = Plan(space, self.study.n_trials, bench.config.seed)
         tried: list[tuple[dict[str, float], float]] = []
         for number in range(self.study.n_trials):
-            best = max(range(number), key=lambda n: tried[n][1], default=None)
+            best = max(range(min(number, plan.n_coarse)), key=lambda n: tried[n][1], default=None)
             rates = {**begun, **plan.parameters(number, best if number >= plan.n_coarse else None)}
             if number < len(known):
                 tried.append((rates, known[number]))

@@ -133,6 +133,7 @@ class Plan:
             # A sequence that leaves no gaps: by chance alone, the few trials of a small search would lie together.
             places: NDArray[np.float64] = Halton(len(self.space), seed=self.seed).fast_forward(number - 1).random(1)[0]
             return places
+        assert best < self.n_coarse, "the place of a fine trial depends on yet another one"
         random = np.random.default_rng([self.seed, number])
         centre = np.array([d.place for d in self.space]) if best == 0 else self._places(best, None)
         return np.clip(centre + FINE * random.standard_normal(len(self.space)), 0.0, 1.0)
