@@ -19,6 +19,8 @@ def test_contiguous_scores_of_one_type_are_not_copied():
 BAD = [
     ({"unary": np.array([[0.0, np.nan]])}, r"unary\[0, 1\] is NaN"),
     ({"interaction": np.full((1, 2, 2), np.inf)}, r"interaction\[0, 0, 0\] is \+inf"),
+    ({"unary": np.array([[-np.inf, 1e300]])}, r"unary\[0, 1\] is beyond 1e200, the largest size of a score"),
+    ({"interaction": np.array([[[0, -1e300], [0, 0]]])}, r"interaction\[0, 0, 1\] is beyond 1e200"),
     ({"interaction": np.zeros((2, 2, 2))}, r"interaction must have the shape \(1, 2, 2\)"),
     ({"edges": np.array([[0, 5]])}, r"edges\[0\] has node 5"),
     ({"edges": np.array([[0.0, 1.0]])}, "edges must be integers"),

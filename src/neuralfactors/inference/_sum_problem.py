@@ -13,6 +13,7 @@ from neuralfactors.inference._ragged import check_ragged, is_ragged
 from neuralfactors.inference._scores import as_scores
 
 MAX_ENTRIES = 2**22  # of one table of an exact sum: a few hundredths of a second, 32 MB
+LARGEST = 1e200  # size of a score: sums of larger ones could overflow
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,8 @@ def check_sums(
         u, p = _check_equal(unary, interaction, e)
     problem = SumProblem(*validate.as_batch(u, p, e, places, node_ptr, edge_ptr), places=places)
     if places is not None:
-        _check_ragged_finite(u, places.rows, "unary")
-        _check_ragged_finite(p, places.tables, "interaction")
+        _check_ragged_range(u, places.rows, "unary")
+        _check_ragged_range(p, places.tables, "interaction")
     return problem
 
 
@@ -124,7 +125,7 @@ def _check_equal(unary: Any, interaction: Any, edges: NDArray[np.int64]) -> tupl
     if p.shape not in ((len(edges), *shape), (1, *shape)):
         raise ValueError(f"interaction must have the shape {(len(edges), *shape)} or {(1, *shape)}, got {p.shape}")
     for values, name in ((u, "unary"), (p, "interaction")):
-        _check_finite(values, name)
+        _check_range(values, name)
     return u, p.reshape(len(p), int(np.prod(shape)))
 
 
@@ -142,21 +143,31 @@ def check_max_entries(max_entries: float) -> float:
     return float(max_entries)
 
 
-def _check_finite(values: Scores, name: str) -> None:
-    if values.max(initial=-np.inf) < np.inf:  # which NaN is not
-        return
-    place = tuple(np.argwhere(~(values < np.inf))[0].tolist())
-    _refuse(f"{name}[{', '.join(map(str, place))}]", values[place])
+def _check_range(values: Scores, name: str) -> None:
+    wrong = _find_wrong(values)
+    if wrong is not None:
+        place = np.unravel_index(wrong, values.shape)
+        _refuse(f"{name}[{', '.join(map(str, place))}]", values[place])
 
 
-def _check_ragged_finite(values: Scores, ptr: NDArray[np.int64], name: str) -> None:
-    if values.max(initial=-np.inf) < np.inf:
-        return
-    place = int(np.argmin(values < np.inf))
-    _refuse(f"an entry of {name}[{np.searchsorted(ptr, place, side='right') - 1}]", values[place])
+def _check_ragged_range(values: Scores, ptr: NDArray[np.int64], name: str) -> None:
+    wrong = _find_wrong(values)
+    if wrong is not None:
+        _refuse(f"an entry of {name}[{np.searchsorted(ptr, wrong, side='right') - 1}]", values[wrong])
+
+
+def _find_wrong(values: Scores) -> int | None:
+    """The place of a number, counted in C order, that is no score to the solvers either; None: there is none."""
+    most = min(LARGEST, float(np.finfo(values.dtype).max))
+    if values.max(initial=-np.inf) <= most and values.min(initial=0.0) >= -most:  # which NaN is not
+        return None
+    wrong = ~((np.abs(values) <= most) | (values == -np.inf))
+    return int(wrong.argmax()) if wrong.any() else None
 
 
 def _refuse(where: str, value: float) -> None:
+    if np.isfinite(value):
+        raise ValueError(f"{where} is beyond 1e200, the largest size of a score")
     what = "NaN" if np.isnan(value) else "+inf"
     raise ValueError(f"{where} is {what}: scores must be finite, or -inf where a label is forbidden")
 
