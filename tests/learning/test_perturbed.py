@@ -1,5 +1,7 @@
 """The perturbed loss and marginals beside what they estimate; their noise."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from hypothesis import given
@@ -53,6 +55,16 @@ def test_perturbed_marginals_are_near_the_true_ones():
     assert (found.nodes - true.nodes).abs().max() < 0.1
     torch.testing.assert_close(found.edges.flatten(1).sum(dim=1), torch.ones(len(potentials.edges)).double())
     assert (found.log_partition > true.log_partition - 0.05).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_half_precision_counts_all_samples(dtype):
+    potentials, _ = random_potentials(5, sizes=(4, 2), scale=0.5)
+    half = replace(potentials, unary=potentials.unary.to(dtype), interaction=potentials.interaction.to(dtype))
+    single = replace(half, unary=half.unary.float(), interaction=half.interaction.float())
+    for name in ("nodes", "edges", "log_partition"):
+        found, expected = (getattr(perturbed_marginals(p, 2100), name) for p in (half, single))
+        torch.testing.assert_close(found, expected)
 
 
 def test_numbers_of_samples_and_noise_are_checked():

@@ -227,7 +227,7 @@ def log_partition(scores: ScoreTensors, **options: Unpack[SumOptions]) -> tuple[
 def marginals(scores: ScoreTensors, **options: Unpack[SumOptions]) -> TensorMarginals:
     """The marginals of every node and interaction, one by one also where a table is shared."""
     found = sum_graphs(scores.problem(), **options)
-    device, dtype = scores.unary.device, _sum_type(scores)
+    device, dtype = scores.unary.device, sum_type(scores)
     arrays = found.log_partition, *scores.like_scores(found)
     value, nodes, edges = (torch.from_numpy(a).to(device, dtype) for a in arrays)
     return TensorMarginals(value, nodes, edges, found.status, found.converged)
@@ -244,7 +244,7 @@ def best(scores: ScoreTensors, k: int, **options: Any) -> TensorTopK:
     """The k labellings of highest score."""
     found = find_best(scores.problem(), k, **options)
     device = scores.unary.device
-    score = torch.from_numpy(found.score).to(device, _sum_type(scores))
+    score = torch.from_numpy(found.score).to(device, sum_type(scores))
     return TensorTopK(torch.from_numpy(found.labels).to(device), score, found.status)
 
 
@@ -261,7 +261,7 @@ class _LogPartition(torch.autograd.Function):
         *tensors, differentiable, options = arguments
         scores = ScoreTensors(*tensors)
         found = sum_graphs(scores.problem(), summed=scores.shared, with_marginals=differentiable, **options)
-        return torch.from_numpy(found.log_partition).to(scores.unary.device, _sum_type(scores)), found
+        return torch.from_numpy(found.log_partition).to(scores.unary.device, sum_type(scores)), found
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: tuple[Tensor, BatchMarginals]) -> None:
@@ -314,7 +314,8 @@ def _weighted(
     return rows * nodes[:, None], tables * edges.reshape((-1,) + (1,) * (tables.ndim - 1))
 
 
-def _sum_type(scores: ScoreTensors) -> torch.dtype:
+def sum_type(scores: ScoreTensors) -> torch.dtype:
+    """The type of what is added up: half precision is too coarse for it."""
     dtype = torch.promote_types(scores.unary.dtype, scores.interaction.dtype)
     return torch.float64 if dtype == torch.float64 else torch.float32
 

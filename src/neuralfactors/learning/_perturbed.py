@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from neuralfactors._common.seeds import RandomState, seed_of
-from neuralfactors._core.distribution import TensorMarginals
+from neuralfactors._core.distribution import TensorMarginals, sum_type
 from neuralfactors._core.potentials import Potentials
 from neuralfactors.learning._decode import Decoder, clamp_labelled
 from neuralfactors.learning._likelihood import LikelihoodLoss
@@ -126,7 +126,8 @@ def perturbed_marginals(
     _check_sigma(sigma)
     decoder = check_part("decoder", Decoder() if decoder is None else decoder, Decoder)
     tables = potentials.tables if potentials.sizes is None else potentials.interaction
-    nodes, edges = torch.zeros_like(potentials.unary), tables.new_zeros(tables.shape)
+    dtype = sum_type(potentials.tensors)
+    nodes, edges = torch.zeros_like(potentials.unary, dtype=dtype), tables.new_zeros(tables.shape, dtype=dtype)
     value = torch.zeros(potentials.n_graphs, device=nodes.device, dtype=torch.float64)
     with torch.no_grad():
         for noise in _noise(potentials, n_samples, sigma, (seed_of(random_state),)):
@@ -152,7 +153,7 @@ def _noise(potentials: Potentials, n: int, sigma: float, seed: tuple[int, ...]) 
     rng = np.random.default_rng(seed)
     for _ in range(n):
         noise = rng.gumbel(-np.euler_gamma * sigma, sigma, tuple(potentials.unary.shape))
-        yield torch.from_numpy(noise).to(potentials.unary)
+        yield torch.from_numpy(noise).to(potentials.unary.device, sum_type(potentials.tensors))
 
 
 def _add(potentials: Potentials, noise: Tensor) -> Potentials:
