@@ -127,6 +127,23 @@ def test_gradients_of_message_passing(method):
         assert loss(potentials, y) > exact(potentials, y)
 
 
+def test_the_difference_of_two_bounds_is_called_no_bound():
+    """Where void nodes are summed out, both sums may be upper bounds, and the loss is then on either side."""
+    loss, exact = CRFLoss("trw"), CRFLoss()
+    below = 0
+    for seed in range(20):
+        generator = torch.Generator().manual_seed(seed)
+        edges = torch.combinations(torch.arange(6))
+        tables = 3 * torch.randn(len(edges), 2, 2, generator=generator)
+        potentials = Potentials(torch.randn(6, 2, generator=generator), tables, edges)
+        y = torch.tensor([0, 1, -1, -1, -1, -1])
+        below += bool(loss(potentials, y) < exact(potentials, y) - 1e-3)
+        assert loss.report.status.tolist() == ["approximation"]
+        assert loss(potentials, y.clamp_min(0)) > exact(potentials, y.clamp_min(0))
+        assert loss.report.status.tolist() == ["upper_bound"]
+    assert below > 0
+
+
 def test_gradients_of_single_precision_and_of_half_have_its_type():
     potentials, y = random_potentials(1)
     for dtype in (torch.float32, torch.bfloat16):

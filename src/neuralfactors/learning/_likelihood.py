@@ -24,7 +24,7 @@ from neuralfactors.learning._margin import loss_augment, node_costs
 class SumReport:
     """What the last call of a loss knows of its sums."""
 
-    status: NDArray[np.str_]  # (G,) of log Z: "exact", "upper_bound" or "approximation"
+    status: NDArray[np.str_]  # (G,) of the loss: "exact", "upper_bound" or "approximation"
     converged: NDArray[np.bool_]  # (G,)
 
     @property
@@ -67,7 +67,8 @@ class CRFLoss(LikelihoodLoss):
     """Negative log-likelihood log Z − g(x, y) of the labels, Z being the sum of exp g(x, z) over all labellings z.
 
     It is exact on chains, trees and all graphs of low treewidth. Elsewhere log Z is an upper bound by tree-reweighted
-    sums, so that this is an upper bound of the loss, or Bethe's approximation; `report` says which.
+    sums, so that this is an upper bound of the loss, or Bethe's approximation; `report` says which. Where void nodes
+    are summed out of a graph that is too large to be exact, it is an approximation: the difference of two bounds.
 
     Parameters
     ----------
@@ -129,7 +130,11 @@ class CRFLoss(LikelihoodLoss):
         """The logarithm of the sum over all labellings less that over those that agree with `y`."""
         value, found = log_partition(rivals.tensors, **self.options)
         self.report = SumReport(found.status, found.converged)
-        given = potentials.score(y) if full else clamp_labelled(potentials, y).log_partition(**self.options)
+        if full:
+            return value - potentials.score(y)
+        given, among = log_partition(clamp_labelled(potentials, y).tensors, **self.options)
+        status = np.where(among.status == "exact", found.status, "approximation")
+        self.report = SumReport(status, found.converged & among.converged)
         return value - given
 
 
