@@ -282,7 +282,7 @@ def test_a_callback_may_solve_as_well():
     p, other = frustrated_grid(16), planar(60, 5, 0.4)
     alone = solve(*p.arrays)
     inner = []
-    r = solve(*p.arrays, callback=lambda *news: inner.append(solve(*other.arrays, max_iter=9)))
+    r = solve(*p.arrays, callback=lambda *_: inner.append(solve(*other.arrays, max_iter=9)))
     assert (r.score, r.bound, r.status) == (alone.score, alone.bound, alone.status)
     assert (r.labels == alone.labels).all()
     assert inner
