@@ -54,7 +54,12 @@ def test_a_pair_in_both_directions_is_one_edge_as_it_came_first():
 
 @pytest.mark.parametrize(
     ("sizes", "order", "words"),
-    [([70_000, 70_000, 2], 2, "GiB"), ([2] * 40, MAX_ORDER, "GiB"), ([1] * 40, MAX_ORDER + 1, f"{MAX_ORDER}")],
+    [
+        ([70_000, 70_000, 2], 2, "GiB"),
+        ([2] * 40, MAX_ORDER, "GiB"),
+        ([1] * 40, MAX_ORDER + 1, f"{MAX_ORDER}"),
+        ([2**53] * 2**11, 0, "GiB"),  # whose sum is 0 in 64 bits
+    ],
 )
 def test_what_does_not_fit_is_refused_before_it_is_made(tmp_path, sizes, order, words):
     scopes = [Scopes(np.zeros(1, np.int64), np.arange(order)[None])]

@@ -38,7 +38,7 @@ class MapProblem(NamedTuple):
 
 def check_size(path: Path, sizes: NDArray[np.int64], scopes: Iterable[Scopes]) -> None:
     """Refuse a problem whose tables would not fit into memory, or would have more axes than arrays can have."""
-    entries = float(sizes.sum())
+    entries = float(sizes.sum(dtype=np.float64))  # which may be beyond all integers
     for group in scopes:
         if group.order > MAX_ORDER:
             raise FileFormatError(f"{path} has a factor over {group.order} variables, but the limit is {MAX_ORDER}")
