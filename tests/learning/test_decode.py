@@ -105,6 +105,12 @@ def test_potentials_of_any_type_are_decoded(dtype):
     assert Decoder()(potentials).labels.tolist() == [1, 0, 1]
 
 
+def test_pointers_may_lie_in_memory_with_gaps():
+    node_ptr, edge_ptr = torch.tensor([0, 7, 2, 7, 4])[::2], torch.tensor([0, 7, 1, 7, 2])[::2]
+    potentials = Potentials(torch.eye(4, 2), torch.zeros(2, 2, 2), torch.tensor([[0, 1], [2, 3]]), node_ptr, edge_ptr)
+    assert Decoder()(potentials).labels.tolist() == [0, 1, 0, 0]
+
+
 @pytest.mark.parametrize("order", [2, 3])
 def test_tables_of_more_than_two_nodes_become_factors(order):
     potentials, _ = random_potentials(3, order=order)

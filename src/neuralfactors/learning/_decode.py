@@ -202,7 +202,7 @@ def problem_of(potentials: Potentials) -> Problem:
     """The problem that `potentials` pose, on the CPU; integers and half precision become floats."""
     unary, interaction = _to_numpy(potentials.unary), _to_numpy(potentials.interaction)
     edges = potentials.edges.cpu().contiguous().numpy()
-    pointers = potentials.node_ptr.numpy(), potentials.edge_ptr.numpy()
+    pointers = potentials.node_ptr.contiguous().numpy(), potentials.edge_ptr.contiguous().numpy()
     if potentials.sizes is None:
         return make_problem(unary, interaction, edges, *pointers)
     sizes, dtype = potentials.sizes.cpu().numpy(), np.result_type(unary, interaction)
