@@ -83,6 +83,7 @@ def test_masked_leaves_out_nodes_and_the_edges_that_touch_them():
     [
         ({"unary": torch.zeros(2)}, r"unary must have shape \(V, L\), got \(2,\)"),
         ({"interaction": torch.zeros(1, 3, 2)}, r"interaction must have shape \(1, 3, 3\), got \(1, 3, 2\)"),
+        ({"interaction": torch.zeros(3, 3).expand(4, 3, 3)}, r"interaction must have shape .*, got \(4, 3, 3\)"),
         (
             {"edges": torch.tensor([[0], [1]])},
             r"edges must have shape \(1, 2\) for this interaction, got \(2, 1\): transpose them",

@@ -22,10 +22,11 @@ def test_graph_numbers():
 
 
 def test_tables_that_all_edges_share_are_one():
-    table = torch.rand(3, 3)
+    table, edges = torch.rand(3, 3), torch.zeros(5, 2, dtype=torch.int64)
     for given in (table, table[None], table.expand(5, 3, 3)):
-        torch.testing.assert_close(distinct_tables(given, 3), table[None])
-    assert distinct_tables(torch.rand(5, 3, 3), 3).shape == (5, 3, 3)
+        torch.testing.assert_close(distinct_tables(given, edges), table[None])
+    for given in (torch.rand(5, 3, 3), table.expand(4, 3, 3)):
+        assert distinct_tables(given, edges) is given
 
 
 @pytest.mark.parametrize("pointers", [[0, 3], [1, 4], [0, 3, 2, 4], [], [[0, 4]]])

@@ -46,6 +46,7 @@ def with_entry(array, place, value):
             "interaction must be an array of numbers, but its rows differ in length",
         ),
         ({"interaction": np.zeros((3, 2, 2))}, TABLE_SHAPE + "(3, 2, 2)"),
+        ({"interaction": np.broadcast_to(np.eye(2), (7, 2, 2))}, TABLE_SHAPE + "(7, 2, 2)"),
         ({"interaction": np.zeros((2, 2, 3))}, TABLE_SHAPE + "(2, 2, 3)"),
         (
             {"interaction": np.zeros((2, 2, 2), np.float16)},

@@ -27,7 +27,7 @@ class EqualTables:
     @classmethod
     def checked(cls, unary: Tensor, interaction: Tensor, edges: Tensor) -> tuple[EqualTables, Tensor]:
         """For the tables `interaction`, refused unless they fit the rest; and these, one alone where all share it."""
-        tables = distinct_tables(interaction, edges.ndim and edges.shape[-1] + 1)
+        tables = distinct_tables(interaction, edges)
         check_shapes(unary, interaction, tables, edges)
         return cls(edges, unary.shape[1]), tables
 

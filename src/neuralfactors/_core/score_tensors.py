@@ -93,11 +93,13 @@ def graph_numbers(pointers: Tensor, device: torch.device | None = None, n_rows: 
     return torch.repeat_interleave(torch.arange(len(sizes)), sizes, output_size=n_rows).to(device)
 
 
-def distinct_tables(tables: Tensor, ndim: int) -> Tensor:
-    """The tables that differ: one (1, L, ..., L) where all edges share it."""
-    if tables.ndim == ndim - 1:
+def distinct_tables(tables: Tensor, edges: Tensor) -> Tensor:
+    """The tables that differ: one (1, L, ..., L) where all `edges` (E, Q) share it."""
+    order = edges.ndim and edges.shape[-1]
+    if tables.ndim == order:
         return tables[None]
-    return tables[:1] if tables.ndim == ndim and len(tables) > 1 and tables.stride(0) == 0 else tables
+    expanded = tables.ndim == order + 1 and len(tables) == len(edges) > 1 and tables.stride(0) == 0
+    return tables[:1] if expanded else tables
 
 
 def difference(pairs: Tensor, differ: Tensor) -> Tensor:

@@ -79,7 +79,7 @@ def as_batch(
 
 def _check_equal(unary: Any, interaction: Any, edges: NDArray[np.int64]) -> tuple[Scores, Scores]:
     """Rows (V, L) and tables (E, L, L) or (1, L, L), where all nodes have as many labels."""
-    u, p = as_scores(unary, "unary"), as_scores(_distinct(interaction), "interaction")
+    u, p = as_scores(unary, "unary"), as_scores(_distinct(interaction, len(edges)), "interaction")
     if u.ndim != 2 or u.shape[1] == 0:
         raise ValueError(f"unary must have the shape (n_nodes, n_labels) with at least one label, got {u.shape}")
     n_labels = u.shape[1]
@@ -169,10 +169,10 @@ def share_work(n_threads: int, n_nodes: int, n_edges: int, n_entries: int) -> in
     return n_threads if n_edges >= n_nodes else min(n_threads, 1 + n_entries // LEAST_SHARE)
 
 
-def _distinct(tables: ArrayLike) -> ArrayLike:
-    """The first table (1, L, L) of a view that repeats it, as `np.broadcast_to` makes one; else all tables."""
+def _distinct(tables: ArrayLike, n_edges: int) -> ArrayLike:
+    """The first table (1, L, L) of a view that repeats it for all edges, as `np.broadcast_to` does; else all tables."""
     repeated = isinstance(tables, np.ndarray) and tables.ndim == 3 and tables.strides[0] == 0
-    return tables[:1] if repeated else tables  # type: ignore[index]
+    return tables[:1] if repeated and len(tables) == n_edges else tables  # type: ignore[index, arg-type]
 
 
 def _edges(edges: ArrayLike) -> NDArray[np.int64]:
