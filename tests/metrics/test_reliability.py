@@ -68,7 +68,10 @@ BAD = [
     ({"Y": [[0]], "P": [EVEN], "weight": [[1.0, 1.0]]}, r"got shapes \(1,\), \(1, 2\) and \(2,\)"),
     ({"Y": [[0]], "P": [[[3.0, -1.0]]]}, r"P\[0\] must contain probabilities, from 0 to 1, got -1 to 3"),
     ({"Y": [[0]], "P": [[[np.nan, 0.5]]]}, r"P\[0\] must contain probabilities"),
-    ({"Y": [["a", "c"]], "P": [[[0.9, 0.1, 0.0], [0.0, 0.1, 0.9]]]}, "classes must be those of the estimator, classes_"),
+    (
+        {"Y": [["a", "c"]], "P": [[[0.9, 0.1, 0.0], [0.0, 0.1, 0.9]]]},
+        "classes must be those of the estimator, classes_",
+    ),
     ({"Y": [[0]], "P": [EVEN], "n_bins": 0}, "n_bins must be at least 1, got 0"),
 ]
 
