@@ -99,6 +99,13 @@ def test_calibration_keeps_labels_and_improves_the_likelihood():
     assert svm.fit(X[:20], Y[:20]).temperature_ == 1.0
 
 
+def test_labels_that_the_model_does_not_know_are_refused():
+    X, Y = make_chains(4, 5, 3)
+    svm = StructuralSVM((), (), max_iter=10).fit(X, Y)
+    with pytest.raises(ValueError, match="Y must contain labels below n_labels=3, got 3"):
+        svm.calibrate(X, [y + 1 for y in Y])
+
+
 def test_a_classifier_of_nodes_is_calibrated_without_edges():
     X, Y = make_chains(40, 5, 3, noise=1.2)
     alone = UnaryClassifier(C=1e4, max_iter=50).fit(X[:10], Y[:10])

@@ -124,7 +124,7 @@ class Predictor(LabelledPredictor):
             With the `temperature_` T at which the labelled nodes have the highest mean log-probability.
         """
         check_is_fitted(self, "model_")
-        samples = Samples.check(X, Y, known=self.n_labels_, classes=self.label_values_, drop_void=False)
+        samples = self._check_labelled(X, Y)
         y, weight = np.concatenate(samples.Y), np.concatenate([_weights(samples.X[n]) for n in range(len(samples))])
         nodes = np.flatnonzero(y >= 0)
         return self.calibrate_nodes(X, nodes, y[nodes], weight[nodes])
@@ -170,15 +170,19 @@ class Predictor(LabelledPredictor):
             Labels, one array per graph.
         """
         check_is_fitted(self, "model_")
-        types = self._types()
-        n_labels = self.n_labels_ if types is None else types.n_labels
-        samples = Samples.check(X, Y, n_labels, known=self.n_labels_, classes=self.label_values_, drop_void=False)
+        samples = self._check_labelled(X, Y)
         weight = check_class_weight(samples.class_weight(getattr(self, "class_weight", None)))
 
         def augment(given: Potentials, y: Tensor, batch: GraphBatch) -> Potentials:
             return loss_augment(given, y, node_costs(y, weight, batch.node_weight))
 
         return self._decode(self._decode_altered(X, samples.Y, augment))
+
+    def _check_labelled(self, X: Sequence[Graph], Y: Sequence[ArrayLike]) -> Samples:
+        """The graphs X with labels that the model knows, void nodes among them."""
+        types = self._types()
+        n_labels = self.n_labels_ if types is None else types.n_labels
+        return Samples.check(X, Y, n_labels, known=self.n_labels_, classes=self.label_values_, drop_void=False)
 
     def decode(self, potentials: Potentials) -> NDArray[np.int64]:
         """Numbers of the labels that the decoder finds to score highest; `classes_` has what they stand for.
