@@ -8,6 +8,7 @@ from neuralfactors import Graph
 from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import StructuralSVM
 from neuralfactors.estimators._validation import hold_out
+from neuralfactors.learning._training_graphs import Samples
 
 FAST = {"C": 100.0, "trainer__learning_rate": 0.02, "max_iter": 8}
 
@@ -64,6 +65,27 @@ def test_bad_validation_data_are_refused_before_training(chains):
 
 
 def test_what_is_held_out_is_not_learnt_from():
-    kept, held = hold_out(30, 0.2, seed=3)
-    assert (len(kept), len(held)) == (24, 6)
-    assert sorted([*kept, *held]) == list(range(30))
+    graphs = [Graph([[float(n)]]) for n in range(30)]
+    samples = Samples.check(graphs, [[n % 2] for n in range(30)], sample_weight=np.arange(30.0))
+    kept, (X, Y) = hold_out(samples, 0.2, seed=3)
+    numbers = [[int(graph.node_features[0, 0]) for graph in part] for part in (kept.X, X)]
+    assert [len(part) for part in numbers] == [24, 6]
+    joined = np.concatenate(numbers)
+    assert sorted(joined) == list(range(30))
+    np.testing.assert_array_equal(np.concatenate([*kept.Y, *Y]), joined % 2)
+    assert kept.weight.tolist() == numbers[0]
+
+
+@pytest.mark.parametrize("names", [np.arange(3), np.array(["a", "b", "c"])])
+def test_a_class_that_only_held_out_graphs_show_is_a_class(names):
+    X, Y = [Graph([[1.0], [-1.0]], [[0, 1]])] * 10, [names[[1, 0]]] * 10
+    for n in range(10):
+        some = [names[[2, 2]] if k == n else y for k, y in enumerate(Y)]
+        svm = make(StructuralSVM, (), (), trainer__validation_fraction=0.5, **FAST).fit(X, some)
+        assert svm.classes_.tolist() == names.tolist()
+
+
+def test_labels_are_needed_on_both_sides():
+    X, Y = [Graph([[1.0], [-1.0]])] * 2, [[0, 1], [-1, -1]]
+    with pytest.raises(ValueError, match=r"validation_fraction=0.5 of 2 graphs leaves none with labels to learn from"):
+        make(StructuralSVM, (), (), trainer__validation_fraction=0.5, **FAST).fit(X, Y)

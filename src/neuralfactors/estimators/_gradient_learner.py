@@ -33,8 +33,6 @@ from neuralfactors.learning._subgradient import Pair, Subgradient, TrainingSetti
 from neuralfactors.learning._training_graphs import (
     ClassWeight,
     Samples,
-    check_pairs,
-    check_sample_weight,
     digest,
     has_edges,
 )
@@ -100,25 +98,19 @@ class GradientEstimator(StructuredEstimator):
         stored = None if checkpoint is None else checkpoint.read()
         if self.random_state is None and stored is not None:
             settings = replace(settings, seed=stored[0].get("seed", settings.seed))
-        X, Y = check_pairs(X, Y)
-        weight = check_sample_weight(sample_weight, len(X))
-        fraction = settings.trainer.validation_fraction
-        if fraction is not None and validation is None:
-            kept, held = hold_out(len(X), fraction, settings.seed)
-            validation = [X[n] for n in held], [Y[n] for n in held]
-            X, Y = [X[n] for n in kept], [Y[n] for n in kept]
-            weight = None if weight is None else weight[kept]
-        if settings.trainer.keep == "validation" and validation is None:
+        continuing, fraction = self.warm_start and hasattr(self, "model_"), settings.trainer.validation_fraction
+        samples = self._check(X, Y, settings, self.n_labels, continuing, sample_weight)
+        if validation is not None:
+            validation = check_validation(validation, samples)
+        elif fraction is not None:
+            samples, validation = hold_out(samples, fraction, settings.seed)
+        elif settings.trainer.keep == "validation":
             raise ValueError('keep="validation" needs validation data: pass validation=(X, Y) to fit')
-        continuing = self.warm_start and hasattr(self, "model_")
-        samples = self._check(X, Y, settings, self.n_labels, continuing, weight)
         settings = resolve(settings, samples)
         if not isinstance(self.unary, nn.Module):  # which may scale its features itself, or look rows up by them
             warn_of_scales(samples)
         if settings.void == "drop" and settings.loss != "cross-entropy":
             warn_of_dropped_edges(samples, 'void="complete" labels them by inference')
-        if validation is not None:
-            validation = check_validation(validation, samples)
         self._start(samples, settings, continuing, pretrain=stored is None)
         self._run(samples, validation, checkpoint, stored)
         shortfall = self.descent_.shortfall(samples)

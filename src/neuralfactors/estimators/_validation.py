@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,15 +14,15 @@ from neuralfactors.learning._training_graphs import Samples, has_edges
 Labelled = tuple[Sequence[Graph], Sequence[ArrayLike]]
 
 
-def hold_out(n_graphs: int, fraction: float, seed: int) -> tuple[list[int], list[int]]:
-    """Numbers of the graphs to learn from, and of the share `fraction` to validate on."""
-    n_held = round(fraction * n_graphs)
-    if not 0 < n_held < n_graphs:
-        raise ValueError(
-            f"validation_fraction={fraction} of {n_graphs} graphs leaves none to learn from, or none to validate on"
-        )
-    order = np.random.default_rng(seed).permutation(n_graphs)
-    return sorted(order[n_held:].tolist()), sorted(order[:n_held].tolist())
+def hold_out(samples: Samples, fraction: float, seed: int) -> tuple[Samples, Labelled]:
+    """What is left of the samples to learn from, of all their classes, and the share `fraction` to validate on."""
+    n_held = round(fraction * len(samples)) if 0 < fraction < 1 else 0
+    order = np.random.default_rng(seed).permutation(len(samples)).tolist()
+    kept, held = samples.take(sorted(order[n_held:])), replace(samples, weight=None).take(sorted(order[:n_held]))
+    if not (kept.class_counts().any() and held.class_counts().any()):
+        left = "leaves none with labels to learn from, or none to validate on"
+        raise ValueError(f"validation_fraction={fraction} of {len(samples)} graphs {left}")
+    return kept, (held.X, held.Y)
 
 
 def check_validation(validation: Labelled, samples: Samples) -> Labelled:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from torch import Tensor
 
 from neuralfactors._common.label_values import Classes, encode_labels
 from neuralfactors._common.labels import VOID
+from neuralfactors._common.sequences import Selection
 from neuralfactors._core.graph import Graph, check_agreement
 from neuralfactors._core.graph_batch import GraphBatch
 from neuralfactors._core.graph_checks import check_labels
@@ -96,6 +97,11 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.X)
+
+    def take(self, numbers: Sequence[int]) -> Samples:
+        """Those of the samples with these numbers; of the same labels, whichever of them occur."""
+        weight = None if self.weight is None else check_sample_weight(self.weight[numbers], len(numbers))
+        return replace(self, X=Selection(self.X, numbers), Y=[self.Y[n] for n in numbers], weight=weight)
 
     def batch(self, indices: Sequence[int], dtype: torch.dtype) -> tuple[GraphBatch, Tensor]:
         """The graphs of `indices` as a batch and their labels (V,), without void nodes where they are to be dropped."""
