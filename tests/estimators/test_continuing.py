@@ -81,6 +81,7 @@ def test_partial_fit_takes_changed_parameters_and_keeps_the_optimiser(chains, op
     assert [group["lr"] for group in running.param_groups] == [0.5, 0.5]
     assert [group.get("momentum", 0.3) for group in running.param_groups] == [0.3, 0.3]
     assert svm.descent_.settings.C == (7.0, 3.0)
+    assert (svm.C_, svm.interaction_C_, svm.learning_rate_, svm.batch_size_) == (7.0, 3.0, 0.5, 4)
     assert (svm.descent_.settings.batch_size, svm.descent_.settings.void) == (4, "complete")
     assert svm.descent_.class_weight.tolist() == [1.0, 2.0, 3.0]
     assert svm.descent_.decoder.method == "icm"

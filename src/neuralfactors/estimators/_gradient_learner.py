@@ -170,6 +170,7 @@ class GradientEstimator(StructuredEstimator):
         settings = resolve(settings, samples, self._chosen() if continuing else None)
         if hasattr(self, "descent_") and self.descent_.serves(settings):
             self.descent_.adopt(settings, self._decoder().for_training(), self._on_device(self._weights(samples)))
+            self._tell_chosen(settings)
         else:
             history: list[Record] = getattr(self, "history_", [])  # of earlier training, or from the model's file
             self._start(samples, settings, continuing, pretrain=False)
@@ -245,8 +246,7 @@ class GradientEstimator(StructuredEstimator):
 
     def _start(self, samples: Samples, settings: TrainingSettings, continuing: bool, *, pretrain: bool) -> None:
         weight = self._weights(samples)
-        for name in self._chosen_names():
-            setattr(self, f"{name}_", by_name(settings)[name])
+        self._tell_chosen(settings)
         if not continuing:
             self._take_sizes(samples)
             self.model_ = self._build_model(torch.Generator().manual_seed(settings.seed))
@@ -291,6 +291,10 @@ class GradientEstimator(StructuredEstimator):
     def _chosen(self) -> dict[str, Any]:
         """What "auto" has become in earlier training."""
         return {name: getattr(self, f"{name}_") for name in self._chosen_names() if hasattr(self, f"{name}_")}
+
+    def _tell_chosen(self, settings: TrainingSettings) -> None:
+        for name in self._chosen_names():
+            setattr(self, f"{name}_", by_name(settings)[name])
 
     def _weights(self, samples: Samples) -> Tensor | None:
         objective = self._objective()
