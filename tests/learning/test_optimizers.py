@@ -1,6 +1,8 @@
 """Learning-rate curves and averages against their formulas."""
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -12,7 +14,14 @@ from learners import make
 from neuralfactors import Graph
 from neuralfactors.datasets import make_chains
 from neuralfactors.estimators import StructuralSVM, Subgradient, UnaryClassifier
-from neuralfactors.learning._optimizers import DUST, Average, drop_dust, learning_rate_factor, refuse_divergence
+from neuralfactors.learning._optimizers import (
+    DUST,
+    OPTIMIZERS,
+    Average,
+    drop_dust,
+    learning_rate_factor,
+    refuse_divergence,
+)
 
 
 def test_learning_rate_curves():
@@ -21,6 +30,31 @@ def test_learning_rate_curves():
     assert learning_rate_factor("cosine", 1.0, 0.0, 10) == 1.0
     assert learning_rate_factor("cosine", 6.0, 0.0, 10) == pytest.approx(0.5)
     assert learning_rate_factor("cosine", 11.0, 0.0, 10) == pytest.approx(0.0, abs=1e-12)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("sgd", "SGD"), ("adam", "Adam"), ("rmsprop", "RMSprop")])
+def test_optimisers_are_those_of_torch(name, kind):
+    ours, theirs = (torch.nn.Parameter(torch.arange(1.0, 5.0)) for _ in range(2))
+    pairs = (ours, OPTIMIZERS[name]([ours], lr=0.1)), (theirs, getattr(torch.optim, kind)([theirs], lr=0.1))
+    for parameter, optimizer in pairs:
+        for step in range(3):
+            optimizer.zero_grad()
+            (parameter**2 * (step + 1)).sum().backward()
+            optimizer.step()
+    assert torch.equal(ours, theirs)
+    (state, _), (expected, _) = (optimizer.state_dict().values() for _, optimizer in pairs)
+    assert state.keys() == expected.keys()
+
+
+def test_training_does_not_wait_for_the_compiler_of_torch():
+    script = """
+import sys
+from neuralfactors import StructuralSVM
+from neuralfactors.datasets import make_chains
+StructuralSVM(max_iter=2, random_state=0).fit(*make_chains(4, random_state=0))
+assert "torch" in sys.modules and "torch._dynamo" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 @pytest.mark.parametrize(("kind", "weights"), [("uniform", [1, 1, 1, 1]), ("linear", [1, 2, 3, 4])])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -12,12 +13,21 @@ from torch import Tensor
 Groups = list[dict[str, Any]]
 MakeOptimizer = Callable[[Groups], torch.optim.Optimizer]
 
+
+def _eager(kind: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
+    """`kind` without the decorators of its methods: these import torch's compiler, which takes longer than torch."""
+    methods = inspect.getmembers(kind, lambda member: hasattr(member, "__wrapped__"))
+    plain = {name: inspect.unwrap(method) for name, method in methods}
+    plain["step"] = torch.no_grad()(inspect.unwrap(kind.step))
+    return type(kind.__name__, (kind,), plain)
+
+
 OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "sgd": torch.optim.SGD,
-    "adam": torch.optim.Adam,
-    "adamw": torch.optim.AdamW,
-    "rmsprop": torch.optim.RMSprop,
-    "adagrad": torch.optim.Adagrad,
+    "sgd": _eager(torch.optim.SGD),
+    "adam": _eager(torch.optim.Adam),
+    "adamw": _eager(torch.optim.AdamW),
+    "rmsprop": _eager(torch.optim.RMSprop),
+    "adagrad": _eager(torch.optim.Adagrad),
 }
 # The gradient they are given is θ + C/N Σ g of Eq. (6), so that it needs no decay of theirs.
 FUSED = {"fused": True}  # one pass over the parameters instead of several

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from torch import nn
 from torch.nn.functional import cross_entropy
 
+from neuralfactors.learning._optimizers import OPTIMIZERS
 from neuralfactors.learning._threads import one_thread
 from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map
 from neuralfactors.vision._blas import one_blas_thread
@@ -121,7 +122,7 @@ def _trained(
         torch.manual_seed(seed)
         inner, outer = nn.Linear(X.shape[1], HIDDEN), nn.Linear(HIDDEN, len(counts))
     network = nn.Sequential(inner, nn.ReLU(), outer)
-    optimizer = torch.optim.Adam(network.parameters(), RATE)
+    optimizer = OPTIMIZERS["adam"](network.parameters(), RATE)
     n_steps = min(STEPS, -(-EPOCHS * len(y) // BATCH))
     falling = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.0, n_steps)
     features, labels = torch.from_numpy(np.asarray(X, dtype=np.float32)), torch.from_numpy(y)
