@@ -213,14 +213,15 @@ class FeatureBuilder:
         first = read(images[chosen[0]])
         seen = (first, *(images[n] for n in chosen[1:]))
         channels = Channels.learn(map(read, seen))
-        task = partial(_sample, settings=self.settings, room=room // len(chosen), channels=channels)
+        task = partial(_sample, settings=self.settings, room=room, channels=channels)
         sources = (_as_read(images[n], first) if n == chosen[0] else images[n] for n in chosen)
         results = self._map(task, sources, len(chosen), "Words of")
         samples, drafts = [], {}
         for n, (sample, made) in zip(chosen, results, strict=True):
             samples.append(sample)
-            if made is not None:
+            if made is not None and made.nbytes <= room:
                 drafts[n] = made
+                room -= made.nbytes
         points = {kind: np.concatenate([sample[kind] for sample in samples]) for kind in WORD_KINDS}
         sizes = {"node": self.settings.words.node_words, "edge": self.settings.words.edge_words}
         self.words_ = {
