@@ -5,7 +5,8 @@ import pytest
 
 from neuralfactors.datasets import SCENE_CLASSES, make_scenes
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM
-from neuralfactors.segmentation import Segmenter
+from neuralfactors.segmentation import ArraySample, Segmenter
+from neuralfactors.segmentation._copies import with_copies
 from neuralfactors.segmentation._graphs import RegionTruth
 from neuralfactors.segmentation._targets import Targets, default_balance, pixel_costs
 from neuralfactors.vision import FeatureSettings
@@ -48,14 +49,26 @@ def test_regions_that_cost_the_same_have_no_weight(described):
     np.testing.assert_allclose((weight * sizes)[sizes > 0], sizes.sum() / (sizes > 0).sum())  # η is 1 / their number
 
 
+def sample():
+    return ArraySample("one", np.zeros((2, 2, 3), np.uint8), np.zeros((2, 2), int))
+
+
+def test_copies_of_an_image_show_a_class_once():
+    copies = with_copies([sample(), sample()], mirror=True, varied=2)
+    one, other = np.array([0, 1]), np.array([0, 0])
+    shown = default_balance(copies, [one] * 4 + [other] * 4, 2)
+    assert shown.tolist() == pytest.approx([0.5 * 2 / 7, 0.5 / 6])
+
+
 def test_classes_that_few_images_show_count_by_their_area(described):
     describer, train = described
-    one = [np.array([0, 0, 1, -1])]  # an image whose second class is rarer
-    many = one * 95
-    assert default_balance(one, 3).tolist() == pytest.approx([0.5 / 6, 0.5 / 6, 0.0])
-    assert default_balance(many, 3).tolist() == pytest.approx([0.475, 0.475, 0.0])
+    y = np.array([0, 0, 1, -1])  # of an image whose second class is rarer
+    assert default_balance([sample()], [y], 3).tolist() == pytest.approx([0.5 / 6, 0.5 / 6, 0.0])
+    many = [sample() for _ in range(95)]
+    assert default_balance(many, [y] * 95, 3).tolist() == pytest.approx([0.475, 0.475, 0.0])
     learnt = Targets().of(train, describer.n_labels)
-    sizes, balance = train.areas(describer.n_labels, train.Y), default_balance(train.Y, describer.n_labels)
+    sizes = train.areas(describer.n_labels, train.Y)
+    balance = default_balance(train.samples, train.Y, describer.n_labels)
     seen = sizes > 0
     expected = (sizes[seen] / sizes.sum()) ** -balance[seen]
     np.testing.assert_allclose(learnt.class_weight[seen] / learnt.class_weight[seen][0], expected / expected[0])

@@ -147,5 +147,12 @@ def with_copies(samples: Sequence[LabelledImage], *, mirror: bool, varied: int =
     return found
 
 
+def original(sample: LabelledImage) -> LabelledImage:
+    """The image that `sample` is, or is a copy of."""
+    while isinstance(sample, (Mirrored, Varied)):
+        sample = sample.sample
+    return sample
+
+
 def _turned(features: NDArray[Any]) -> NDArray[Any]:
     return features[:, ::-1] if features.ndim == 3 else features

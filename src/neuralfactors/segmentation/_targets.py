@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from neuralfactors._common.sequences import OnDemand
 from neuralfactors._core.graph import Graph
 from neuralfactors.learning._losses import check_option
+from neuralfactors.segmentation._copies import original
 from neuralfactors.segmentation._defaults import BALANCE, SHOWN, SPARSE
 from neuralfactors.segmentation._graphs import LabelledGraphs, RegionTruth, class_weights
+from neuralfactors.segmentation._labelled_images import LabelledImage
 
 COSTS = ("area", "pixel", "region")
 REGION_LABELS = ("majority", "labelled")
@@ -72,7 +74,7 @@ class Targets:
     def of(self, graphs: LabelledGraphs, n_labels: int) -> TrainingData:
         """What to learn from `graphs`."""
         Y = self.suited_to(graphs).all_labels(graphs)
-        balance = default_balance(Y, n_labels) if self.balance is None else self.balance
+        balance = default_balance(graphs.samples, Y, n_labels) if self.balance is None else self.balance
         weight = class_weights(self._sizes(graphs, Y, n_labels), balance)
         if self.cost == "area":
             return TrainingData(graphs.X, Y, weight)
@@ -90,10 +92,18 @@ class Targets:
         return counted([t.label for t in graphs.truth], n_labels, [t.n_pixels for t in graphs.truth])
 
 
-def default_balance(Y: Sequence[NDArray[np.int64]], n_labels: int) -> NDArray[np.float64]:
-    """How much each class (L,) counts where the regions of images have labels Y: less, the fewer of them show it."""
-    shown = counted([np.unique(y[y >= 0]) for y in Y], n_labels)
-    return BALANCE * shown / (shown + SHOWN)
+def default_balance(
+    samples: Sequence[LabelledImage], Y: Sequence[NDArray[np.int64]], n_labels: int
+) -> NDArray[np.float64]:
+    """How much each class (L,) counts: less, the fewer images show it in the labels Y of the regions of `samples`.
+
+    Copies of an image are the same image.
+    """
+    shown, row_of = np.zeros((len(Y), n_labels), dtype=bool), dict[int, int]()
+    for sample, y in zip(samples, Y, strict=True):
+        shown[row_of.setdefault(id(original(sample)), len(row_of)), y[y >= 0]] = True
+    n_images = shown.sum(axis=0)
+    return np.asarray(BALANCE * n_images / (n_images + SHOWN))
 
 
 def pixel_costs(truth: RegionTruth, eta: NDArray[np.float64]) -> NDArray[np.float32]:
