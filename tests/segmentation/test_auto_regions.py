@@ -118,6 +118,7 @@ def test_what_was_chosen_is_kept_with_the_model(tmp_path):
     segmenter.save(tmp_path)
     loaded = Segmenter.load(tmp_path)
     assert loaded.describer_.builder.settings == found
+    assert loaded.describer_.stop == segmenter.describer_.stop == choice(CELLS, 2).stop
     np.testing.assert_array_equal(loaded.predict_one(CELLS[0].image), segmenter.predict_one(CELLS[0].image))
 
 

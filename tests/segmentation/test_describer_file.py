@@ -15,6 +15,7 @@ from neuralfactors.segmentation._describer_file import (
     classes_from_json,
     classes_to_json,
     settings_from_json,
+    stop_from_json,
 )
 from neuralfactors.vision import CNNSettings, FeatureSettings, WordSettings
 from neuralfactors.vision._network_identity import portrait
@@ -79,3 +80,13 @@ def test_a_backbone_must_be_that_of_the_file(tmp_path):
 
 def test_bags_of_words_need_no_backbone(tmp_path):
     check_backbone({"backbone": None}, FeatureSettings("bow"), Pyramid(), tmp_path)
+
+
+def test_why_regions_are_not_finer_comes_back():
+    own, found = FeatureSettings(n_regions=-1), FeatureSettings(n_regions=30)
+    for stop in ("enough", "flat", "pixels", "budget", "rare", "own", None):
+        assert stop_from_json({"stop": stop}, found, "folder") == stop
+    assert [stop_from_json({}, settings, "folder") for settings in (own, found)] == ["own", None]  # of earlier versions
+    for strange in ("tired", ["flat"]):
+        with pytest.raises(FileFormatError, match="folder does not say why regions are not finer, but "):
+            stop_from_json({"stop": strange}, found, "folder")

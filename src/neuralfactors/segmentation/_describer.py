@@ -25,6 +25,7 @@ from neuralfactors.segmentation._describer_file import (
     classes_from_json,
     classes_to_json,
     settings_from_json,
+    stop_from_json,
 )
 from neuralfactors.segmentation._graphs import (
     LabelledGraphs,
@@ -220,7 +221,7 @@ class Describer:
         Returns
         -------
         document : dict
-            Settings, classes and the identity of a backbone, for JSON.
+            Settings, classes, the identity of a backbone and why regions are not finer, for JSON.
         tensors : dict of str to Tensor
             Words and scaling, by name.
         """
@@ -230,6 +231,7 @@ class Describer:
             "settings": self.builder.settings.to_dict(),
             "classes": classes_to_json(self.classes),
             "backbone": None if own is None else portrait(own),
+            "stop": self.stop,
         }
         return State(document, self.tensors())
 
@@ -303,7 +305,7 @@ class Describer:
             parts[part][name] = tensor.numpy()
         describer = cls(settings, classes_from_json(document["classes"]))
         describer.builder = FeatureBuilder.from_state(document["settings"], parts["words"], **options)
-        describer.stop = "own" if settings.own_regions else None
+        describer.stop = stop_from_json(document, settings, folder)
         describer.scaling = Scaling(**parts["scaling"])
         describer.pixels = PixelNetwork(**parts["pixels"]) if parts["pixels"] else None
         return describer

@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import nn
 
+from neuralfactors._common.ceiling import REMEDIES, Stop
 from neuralfactors._common.files import FileFormatError
 from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.vision import FeatureSettings
@@ -22,6 +23,16 @@ def settings_from_json(options: Mapping[str, Any], folder: str | os.PathLike[str
         return FeatureSettings.of(options)
     except ValueError as error:
         raise FileFormatError(f"{folder} has settings that this version does not know: {error}") from error
+
+
+def stop_from_json(
+    document: Mapping[str, Any], settings: FeatureSettings, folder: str | os.PathLike[str]
+) -> Stop | None:
+    """Why regions are not finer, as far as the document says: those of earlier versions do not."""
+    stop: Stop | None = document.get("stop", "own" if settings.own_regions else None)
+    if stop not in (*REMEDIES, "enough"):
+        raise FileFormatError(f"{folder} does not say why regions are not finer, but {stop!r}")
+    return stop
 
 
 def check_backbone(
