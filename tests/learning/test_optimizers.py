@@ -51,8 +51,8 @@ def test_training_does_not_wait_for_the_compiler_of_torch():
 import sys
 from neuralfactors import StructuralSVM
 from neuralfactors.datasets import make_chains
-StructuralSVM(max_iter=2, random_state=0).fit(*make_chains(4, random_state=0))
-assert "torch" in sys.modules and "torch._dynamo" not in sys.modules
+StructuralSVM((4,), (4,), max_iter=2, random_state=0).fit(*make_chains(4, random_state=0))
+assert "torch" in sys.modules and "torch._dynamo" not in sys.modules and "sympy" not in sys.modules
 """
     subprocess.run([sys.executable, "-c", script], check=True)
 

@@ -271,7 +271,10 @@ class Factor(nn.Module):
                 _gradient(self.bias).index_add_(0, plus, once).index_add_(0, minus, once, alpha=-1)
             self._project_gradients()
         if below.requires_grad:
-            torch.autograd.backward(below, self._direction(plus, minus))
+            direction = self._direction(plus, minus)
+            # As an argument of `backward` it would import torch's compiler, only to have its shape compared.
+            below.register_hook(lambda _: direction)
+            torch.autograd.backward(below.sum())
 
     def _output(self) -> tuple[Tensor, Tensor | None]:
         """Weight and bias of the output layer, with the symmetry that they must have."""
