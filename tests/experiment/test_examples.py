@@ -1,7 +1,5 @@
 """Examples of a run: a few pictures at equal distances, small, with truth and predictions pixel by pixel."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,6 +8,7 @@ from PIL import Image
 
 from neuralfactors._experiment.examples import MAX_SIDE, chosen, write_examples, write_predictions
 from neuralfactors._runs import RunFolder
+from neuralfactors.metrics import Scores
 from neuralfactors.segmentation import ArraySample, Evaluation, LabelledGraphs
 
 
@@ -23,30 +22,6 @@ def test_images_are_chosen_at_equal_distances(n_images, n_examples):
         steps = np.diff(found)
         assert steps.max() - steps.min() <= 1
         assert found[0] == 0
-
-
-class Painted:
-    """An image whose regions are its pixels."""
-
-    def __init__(self, shape):
-        self.shape = shape
-
-    def paint(self, labels):
-        return labels.reshape(self.shape)
-
-
-class ByRegion:
-    """What paints the labels of regions as they are, without any network."""
-
-    def __init__(self, palette):
-        self.describer_ = SimpleNamespace(classes=SimpleNamespace(palette=palette))
-
-    def paint_graph(self, graphs, n, labels):
-        return graphs.images[n].paint(labels)
-
-
-def graphs_of(samples):
-    return LabelledGraphs(samples, [Painted(s.read_labels().shape) for s in samples], [], [])
 
 
 def sample(name, shape, n_classes=3, seed=0):
@@ -64,13 +39,13 @@ def test_truth_and_predictions_are_class_numbers(tmp_path, n_classes, void):
     samples = [sample(f"{k}", (20, 30), n_classes, k) for k in range(5)]
     palette = np.zeros((n_classes, 3), np.uint8)
     palette[0] = 9, 8, 7
-    folder, graphs = RunFolder(tmp_path), graphs_of(samples)
+    folder, graphs = RunFolder(tmp_path), LabelledGraphs(samples, [], [], [])
     write_examples(folder, graphs, palette, 2)
     assert folder.examples.read().names == ("0", "2")
-    labels = [np.full(600, k % n_classes) for k in range(5)]
-    found = Evaluation.__new__(Evaluation)
-    object.__setattr__(found, "labels", labels)
-    write_predictions(folder.row("unary"), ByRegion(palette), found, graphs, 2)
+    scores = Scores(np.zeros((n_classes, n_classes)))
+    maps = {k: np.full((20, 30), k) for k in (0, 2)}
+    found = Evaluation(scores, scores, scores, np.zeros((n_classes, n_classes)), 5, maps)
+    write_predictions(folder.row("unary"), found, graphs, palette)
     for name in ("0", "2"):
         truth = samples[int(name)].read_labels()
         assert read(folder.example_image(name)).shape == (20, 30, 3)
@@ -84,7 +59,7 @@ def test_truth_and_predictions_are_class_numbers(tmp_path, n_classes, void):
 @pytest.mark.parametrize("shape", [(30, 1000), (900, 2), (1, 1), (MAX_SIDE, MAX_SIDE + 1)])
 def test_large_pictures_are_made_small_and_maps_with_them(tmp_path, shape):
     folder, large = RunFolder(tmp_path), sample("large", shape)
-    write_examples(folder, graphs_of([large]), np.zeros((3, 3), np.uint8), 12)
+    write_examples(folder, LabelledGraphs([large], [], [], []), np.zeros((3, 3), np.uint8), 12)
     image, truth = read(folder.example_image("large")), read(folder.example_truth("large"))
     assert image.shape[:2] == truth.shape
     assert max(truth.shape) <= MAX_SIDE

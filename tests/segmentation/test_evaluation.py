@@ -39,9 +39,10 @@ def test_mean_interaction(small_model, held_graphs):
 def test_each_image_is_predicted_once(small_model, held_graphs):
     n = len(held_graphs.X)
     with counting(**WORK) as work:
-        found = evaluate(small_model, held_graphs)
+        found = evaluate(small_model, held_graphs, [0])
     assert work == {"networks": n, "solves": 2 * n}  # the interaction factors alone, and both together
-    assert [len(y) for y in found.labels] == [graph.n_nodes for graph in held_graphs.X]
+    np.testing.assert_array_equal(found.maps.pop(0), small_model.predict_one(held_graphs.samples[0].read_image()))
+    assert not found.maps
     with counting(**WORK) as work:
         small_model.score_graphs(held_graphs)
     assert work == {"networks": n, "solves": n}

@@ -11,7 +11,7 @@ from PIL import Image
 from neuralfactors._runs import RowFolder, RunFolder
 from neuralfactors._runs.records import Examples
 from neuralfactors.datasets import write_image, write_label_map
-from neuralfactors.segmentation import Evaluation, LabelledGraphs, Segmenter
+from neuralfactors.segmentation import Evaluation, LabelledGraphs
 from neuralfactors.vision._channels import rgb_of
 
 MAX_SIDE = 400
@@ -29,15 +29,12 @@ def write_examples(folder: RunFolder, graphs: LabelledGraphs, palette: NDArray[n
     folder.examples.write(Examples(tuple(sample.name for sample in samples)))
 
 
-def write_predictions(
-    folder: RowFolder, segmenter: Segmenter, found: Evaluation, graphs: LabelledGraphs, n_examples: int
-) -> None:
-    """Write the predictions for the images that `write_examples` has copied."""
-    for n in chosen(len(graphs.samples), n_examples):
+def write_predictions(folder: RowFolder, found: Evaluation, graphs: LabelledGraphs, palette: NDArray[np.uint8]) -> None:
+    """Write the label maps that were kept of an evaluation."""
+    for n, painted in found.maps.items():
         path = folder.prediction(graphs.samples[n].name)
         path.parent.mkdir(parents=True, exist_ok=True)
-        painted = segmenter.paint_graph(graphs, n, found.labels[n])
-        _write_map(path, painted, segmenter.describer_.classes.palette)
+        _write_map(path, painted, palette)
 
 
 def chosen(n_images: int, n_examples: int) -> list[int]:

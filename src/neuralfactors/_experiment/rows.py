@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from neuralfactors._experiment.data import Means, Prepared, limited, open_folder
-from neuralfactors._experiment.examples import write_predictions
+from neuralfactors._experiment.examples import chosen, write_predictions
 from neuralfactors._experiment.models import build_model, named_stages, targets_of
 from neuralfactors._runs import Ablation, Accuracy, Metrics, Row, RowFolder, RunConfig, RunFolder
 from neuralfactors._runs.config import HOLDOUT, REST
@@ -56,10 +56,10 @@ def train_row(folder: RowFolder, config: RunConfig, prepared: Prepared, *, verbo
         told = one_class_only(segmenter, train)
     else:
         test = as_seen(segmenter.describer_, prepared.test)
-        found = evaluate(segmenter, test)
+        found = evaluate(segmenter, test, chosen(len(test.X), config.n_examples))
         ceiling = test.ceiling(prepared.describer.n_labels)
         folder.metrics.write(full_metrics(found, prepared.test_split or "", ceiling))
-        write_predictions(folder, segmenter, found, test, config.n_examples)
+        write_predictions(folder, found, test, segmenter.describer_.classes.palette)
         told = largest_class_alone(found.joint, segmenter.class_names)
     if told:
         logger.warning("%s: %s", folder.variant, told)

@@ -102,13 +102,13 @@ class GraphLabeller(BaseEstimator):
 
         def counted(n: int) -> NDArray[np.float64]:
             potentials = self.potentials(graphs.X[n])
-            return self.confusion(graphs, n, potentials, self.stages_[-1].decode(potentials))
+            return self.judge(graphs, n, potentials, self.stages_[-1].decode(potentials))[0]
 
         return Scores(np.sum(list(each_on_all_cores(counted, range(len(graphs.X)))), axis=0))
 
-    def confusion(
+    def judge(
         self, graphs: LabelledGraphs, n: int, potentials: Potentials, labels: NDArray[np.int64]
-    ) -> NDArray[np.float64]:
+    ) -> tuple[NDArray[np.float64], NDArray[np.int64] | None]:
         """Number of pixels of a described image by true and predicted label.
 
         Parameters
@@ -124,36 +124,17 @@ class GraphLabeller(BaseEstimator):
 
         Returns
         -------
-        ndarray of shape (L, L)
+        counts : ndarray of shape (L, L)
             The true label is that of the row.
+        painted : ndarray of shape (H, W) or None
+            The label map, where it is finer than regions.
         """
         n_labels = len(self.class_names)
         if self.describer_.pixels is None:
-            return graphs.truth[n].confusion(labels, n_labels)
+            return graphs.truth[n].confusion(labels, n_labels), None
         sample = graphs.samples[n]
         painted, truth = self.paint(sample.read_image, graphs.images[n], potentials, labels), sample.read_labels()
-        return confusion_matrix(truth[truth >= 0], painted[truth >= 0], n_labels)
-
-    def paint_graph(self, graphs: LabelledGraphs, n: int, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Label map of a described image; see `paint`.
-
-        Parameters
-        ----------
-        graphs : LabelledGraphs
-            From `describer_`.
-        n : int
-            Which of them.
-        labels : ndarray of shape (V,)
-            Those that joint prediction gives to its regions.
-
-        Returns
-        -------
-        ndarray of shape (H, W)
-            A label for every pixel.
-        """
-        if self.describer_.pixels is None:  # nothing has to be computed again
-            return graphs.images[n].paint(labels)
-        return self.paint(graphs.samples[n].read_image, graphs.images[n], self.potentials(graphs.X[n]), labels)
+        return confusion_matrix(truth[truth >= 0], painted[truth >= 0], n_labels), painted
 
     def paint(
         self, image: ImageSource, described: ImageGraph, potentials: Potentials, labels: NDArray[np.int64]
