@@ -15,6 +15,7 @@ import typer
 
 from neuralfactors._cli.parameters import cache_folder
 from neuralfactors._cli.terminal import Interrupted, progress
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._runs import NAMES, RunFolder, typed
 from neuralfactors._runs.config import ImageOptions, PageUse
 
@@ -182,7 +183,7 @@ def listed(names: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in names.split(","))
 
 
-def changes(assigned: Sequence[str] | None, **given: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+def changes(assigned: Sequence[str] | None, **given: Parameter) -> tuple[dict[str, Parameter], dict[str, Parameter]]:
     """What --set says of features, and of parameters; values are JSON, or else words. Those `given` replace them.
 
     >>> changes(["words__root=false", "C=10", "decoder__method=trws"])
@@ -190,8 +191,8 @@ def changes(assigned: Sequence[str] | None, **given: Any) -> tuple[dict[str, Any
     """
     from neuralfactors.vision._settings import is_option
 
-    features: dict[str, Any] = {}
-    parameters: dict[str, Any] = {}
+    features: dict[str, Parameter] = {}
+    parameters: dict[str, Parameter] = {}
     for each in assigned or ():
         name, equals, value = each.partition("=")
         if not equals:
@@ -201,7 +202,7 @@ def changes(assigned: Sequence[str] | None, **given: Any) -> tuple[dict[str, Any
     return features, parameters | {name: value for name, value in given.items() if value is not None}
 
 
-def begin(procedure: str, assigned: Sequence[str] | None, **given: Any) -> tuple[Began, dict[str, Any]]:
+def begin(procedure: str, assigned: Sequence[str] | None, **given: Parameter) -> tuple[Began, dict[str, Parameter]]:
     """The procedure of that name with the features that --set says, and what is said of parameters; see `changes`."""
     from neuralfactors._experiment import procedure_called
 
@@ -271,7 +272,7 @@ def image_options(
 
 def feature_options(
     features: str, regions: str | None, backbone: str | None, finetune: int | None = None
-) -> dict[str, Any]:
+) -> dict[str, Parameter]:
     """Options of `FeatureSettings`: those that were given, so that the others keep their defaults."""
     if backbone is not None and "cnn" not in features:
         raise ValueError(f"backbone applies only to CNN features, but features is {features!r}")

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from neuralfactors._cli import options
 from neuralfactors._cli.app import command
 from neuralfactors._cli.report import tell_report
 from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import show_rows
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._runs import USUAL, RunConfig, RunFolder, Splits, typed, variant_key
 from neuralfactors._runs.config import Parameters
 
@@ -62,7 +62,9 @@ def train(
     tell_report(out)
 
 
-def _parameters(key: str, began: Parameters, files: Sequence[Path] | None, changes: Mapping[str, Any]) -> Parameters:
+def _parameters(
+    key: str, began: Parameters, files: Sequence[Path] | None, changes: Mapping[str, Parameter]
+) -> Parameters:
     """What the procedure began with, changed by files of settings, and by options last."""
     from neuralfactors import _experiment as experiment
 

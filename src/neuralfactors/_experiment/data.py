@@ -9,17 +9,16 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import Any
 
 import numpy as np
 
 from neuralfactors._common.files import sweep
 from neuralfactors._common.persistence import DOCUMENT
-from neuralfactors._runs import Regions, Run, RunConfig, RunFolder
+from neuralfactors._runs import Regions, RowFolder, Run, RunConfig, RunFolder
 from neuralfactors._runs.config import HOLDOUT, REST
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._folder import Sample
-from neuralfactors.segmentation import Describer, LabelledGraphs
+from neuralfactors.segmentation import Describer, LabelledGraphs, Segmenter
 from neuralfactors.segmentation._copies import with_copies
 from neuralfactors.segmentation._labelled_images import image_source
 from neuralfactors.segmentation._targets import Targets
@@ -48,11 +47,12 @@ class Means:
         n_jobs = self.n_jobs or (-1 if n_images >= MANY_IMAGES else 1)
         return {"cache": self.cache, "n_jobs": n_jobs, "dask": self.dask, "progress": bool(self.verbose)}
 
-    def segmenter_options(self, n_images: int) -> dict[str, Any]:
-        """The same by the names that a `Segmenter` has for them."""
-        options: dict[str, Any] = {**self.builder_options(n_images), "verbose": self.verbose}
-        del options["progress"]
-        return options
+    def load(self, row: RowFolder, features: Path, n_images: int) -> Segmenter:
+        """The segmenter of a row, whose words and scaling are in `features`, to compute in this way."""
+        n_jobs = self.builder_options(n_images)["n_jobs"]
+        return Segmenter.load(
+            row.path, features=features, cache=self.cache, n_jobs=n_jobs, dask=self.dask, verbose=self.verbose
+        )
 
 
 @dataclass(frozen=True, eq=False)

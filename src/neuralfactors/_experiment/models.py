@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.pipeline import Pipeline
 
 from neuralfactors._common.files import FileFormatError
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._core.graph import Graph
 from neuralfactors._experiment.data import feature_settings
-from neuralfactors._experiment.variants import BALANCE, MANY_IMAGES, MODEL, OF_TARGETS, VARIANTS, check_parameters
+from neuralfactors._experiment.variants import (
+    BALANCE,
+    MANY_IMAGES,
+    MODEL,
+    OF_TARGETS,
+    VARIANTS,
+    check_parameters,
+    targets_by,
+)
 from neuralfactors._runs import Epoch, RowFolder, Run, RunConfig, RunFolder
 from neuralfactors.estimators import Checkpoint, StructuredEstimator
+from neuralfactors.learning._history import Callback, Record
 from neuralfactors.segmentation._fine_tuning import check_tunable
 from neuralfactors.segmentation._targets import Targets
 
 
-def changes_of(config: RunConfig, variant: str) -> dict[str, Any]:
+def changes_of(config: RunConfig, variant: str) -> dict[str, Parameter]:
     """Changes of the parameters of the estimator of `variant`."""
     known, own = VARIANTS[variant].changeable, config.parameters.get(variant, {})
     said = config.parameters_of(variant)
@@ -29,9 +38,9 @@ def changes_of(config: RunConfig, variant: str) -> dict[str, Any]:
 
 def targets_of(config: RunConfig, variant: str) -> Targets:
     """What `variant` learns from labels."""
-    said = {name: value for name, value in config.parameters_of(variant).items() if name in OF_TARGETS}
-    stated = (said.pop(BALANCE, None), VARIANTS[variant].balance, config.balance)
-    return Targets(next((float(balance) for balance in stated if balance is not None), None), **said)
+    said = config.parameters_of(variant)
+    stated = (said.get(BALANCE), VARIANTS[variant].balance, config.balance)
+    return targets_by(said, next((float(balance) for balance in stated if isinstance(balance, int | float)), None))
 
 
 def build_model(
@@ -54,8 +63,11 @@ def build_model(
     return model
 
 
-def _callbacks(name: str, stage: StructuredEstimator, folder: RowFolder) -> list[Any]:
-    found: list[Any] = [lambda record: folder.add_epoch(Epoch.of(record))] if name == MODEL else []
+def _callbacks(name: str, stage: StructuredEstimator, folder: RowFolder) -> list[Callback | Checkpoint]:
+    def add(record: Record) -> None:
+        folder.add_epoch(Epoch.of(record["epoch"], record.get("seconds", {}), record))
+
+    found: list[Callback | Checkpoint] = [add] if name == MODEL else []
     if "trainer" in stage.get_params():  # others cannot be resumed
         found.append(Checkpoint(folder.checkpoint(name)))
     return found

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._runs.config import Parameters
 from neuralfactors._runs.names import ALL_VARIANTS
 
@@ -16,17 +16,17 @@ USUAL, LITERAL = "usual", "literal"
 class Procedure:
     """Features and parameters that a run has before its preset, its settings files and its options change them."""
 
-    features: Mapping[str, Any] = field(default_factory=dict)
+    features: Mapping[str, Parameter] = field(default_factory=dict)
     parameters: Parameters = field(default_factory=dict)
 
 
 # Subgradient descent of Algorithms 1 and 2 on all images at once. What the paper leaves open is ours: docs/literal.md.
-_DESCENT: dict[str, Any] = {
+_DESCENT: dict[str, Parameter] = {
     "batch_size": None, "max_iter": 600, "trainer__optimizer": "sgd", "trainer__momentum": 0.9,
     "trainer__schedule": "inverse", "trainer__keep": "objective", "trainer__pretrain": 0, "C": 10.0,
 }  # fmt: skip
-_REGRESSION: dict[str, Any] = {**_DESCENT, "trainer__learning_rate": 0.1, "trainer__t0": 10.0}
-_ALL: dict[str, Any] = {
+_REGRESSION: dict[str, Parameter] = {**_DESCENT, "trainer__learning_rate": 0.1, "trainer__t0": 10.0}
+_ALL: dict[str, Parameter] = {
     **_DESCENT, **{f"first__{name}": value for name, value in _REGRESSION.items()},
     "trainer__t0": 100.0, "interaction_C": None, "void": "drop", "decoder__method": "alpha-expansion",
     "balance": 1.0, "cost": "region", "region_label": "majority",

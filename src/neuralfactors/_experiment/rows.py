@@ -6,7 +6,7 @@ import logging
 import os
 import time
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._experiment.data import Means, Prepared, limited, open_folder
 from neuralfactors._experiment.examples import chosen, write_predictions
 from neuralfactors._experiment.models import build_model, named_stages, targets_of
@@ -100,21 +101,24 @@ def evaluate_row(
     data: str | os.PathLike[str],
     split: str,
     means: Means,
-    **given: str | None,
+    *,
+    regions: str | None = None,
+    features: str | None = None,
 ) -> Metrics:
     """Figures of a finished row on a split of `data`, an `ImageFolder` of the same classes; those of the run are void.
 
-    `given` are folders of the images' `regions` and `features`, for a model that learnt from users' own; None: those of
-    the run.
+    `regions` and `features` are folders of those that come with the images, for a model that learnt from such; None:
+    those of the run.
     """
     config = folder.run().settings
     holdout = config.splits.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
     splits = replace(config.splits, holdout=holdout)
     config = replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits)
-    known: dict[str, Any] = {name: folder for name, folder in given.items() if folder is not None}
-    config = replace(config, images=replace(config.images, **known))
+    own = config.images
+    own = replace(own, regions=regions or own.regions, features=features or own.features)
+    config = replace(config, images=own)
     images = open_folder(config)
-    segmenter = Segmenter.load(row.path, features=folder.features, **means.segmenter_options(len(images[split])))
+    segmenter = means.load(row, folder.features, len(images[split]))
     refuse_other_classes(images.classes, segmenter.describer_.classes, os.fspath(data))
     for sample in images[split]:
         sample.check()
@@ -175,11 +179,12 @@ def _finished(row: Row, segmenter: Segmenter, model: Any) -> Row:
     )
 
 
-def _settings(stages: Iterable[tuple[str, StructuredEstimator]]) -> dict[str, dict[str, Any]]:
-    return {name: {"class": type(stage).__name__, **_plain(stage.plain_params())} for name, stage in stages}
+def _settings(stages: Iterable[tuple[str, StructuredEstimator]]) -> dict[str, dict[str, Parameter]]:
+    return {name: {"class": type(stage).__name__, **_plain(stage)} for name, stage in stages}
 
 
-def _plain(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _plain(stage: StructuredEstimator) -> dict[str, Parameter]:
     left_out = ("callbacks", "verbose", "warm_start")
     # An array is the class weights that come of the balance, which the row has.
-    return {k: v for k, v in parameters.items() if k not in left_out and not isinstance(v, np.ndarray)}
+    known = stage.plain_params().items()
+    return {name: value for name, value in known if name not in left_out and not isinstance(value, np.ndarray)}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._experiment.variants import VARIANTS, check_parameters
 from neuralfactors._runs.config import Parameters
 from neuralfactors._runs.documents import Document
@@ -38,14 +38,14 @@ def read_settings_of(paths: Iterable[str | os.PathLike[str]], variants: Sequence
 
 def parameters_of(variants: Sequence[str], *layers: Parameters) -> Parameters:
     """What all layers say of `variants`: later ones replace what earlier ones say of a parameter."""
-    merged: dict[str, dict[str, Any]] = {}
+    merged: dict[str, dict[str, Parameter]] = {}
     for layer in map(check_parameters, layers):
         for name, changes in layer.items():
             merged[name] = {**merged.get(name, {}), **changes}
     return {name: merged[name] for name in merged if merged[name] and name in (ALL_VARIANTS, *variants)}
 
 
-def changes_for(variants: Sequence[str], changes: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def changes_for(variants: Sequence[str], changes: Mapping[str, Parameter]) -> dict[str, dict[str, Parameter]]:
     """`changes` for each of `variants`, by the names that it has; refused where none of them has one."""
     found = {
         name: {key: value for key, value in changes.items() if key in VARIANTS[name].changeable} for name in variants

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TypeGuard
 
 from sklearn.pipeline import Pipeline
 
+from neuralfactors._common.parameters import Parameter, Scalar
 from neuralfactors._runs.config import Parameters
 from neuralfactors._runs.names import ALL_VARIANTS, STATE_OF_THE_ART, key_or_all
 from neuralfactors.estimators import CuttingPlaneSVM, StructuralSVM, StructuredEstimator, UnaryClassifier
@@ -24,8 +25,8 @@ BALANCE = "balance"
 OF_TARGETS = {BALANCE: 0.0, "cost": Targets.cost, "region_label": Targets.region_label}  # those of the Segmenter
 FIRST, MODEL = STAGES  # names of the stages of a variant; only bifurcated training has the first
 
-LOGISTIC: dict[str, Any] = {"C": 100.0, "max_iter": 50, "trainer__learning_rate": 0.01, "trainer__keep": "last"}
-DEEP: dict[str, Any] = {
+LOGISTIC: dict[str, Parameter] = {"C": 100.0, "max_iter": 50, "trainer__learning_rate": 0.01, "trainer__keep": "last"}
+DEEP: dict[str, Parameter] = {
     "unary__hidden": (256,) * 3, "interaction__hidden": (512,) * 3,
     "unary__activation": "relu", "interaction__activation": "relu",
     "trainer__learning_rate": 0.003, "trainer__interaction_learning_rate": 0.001,
@@ -37,12 +38,12 @@ class Variant:
     """An estimator and, where training is bifurcated, the logistic regression whose outputs it sees."""
 
     estimator: type[StructuredEstimator]
-    parameters: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
     bifurcated: bool = False
     balance: float | None = None  # how much rare classes count, where the settings do not say
 
     @property
-    def changeable(self) -> dict[str, Any]:
+    def changeable(self) -> dict[str, Parameter]:
         """What settings may change, with the estimators' own defaults."""
         first = UnaryClassifier().plain_params() if self.bifurcated else {}
         known = {**self.estimator().plain_params(), **{f"{FIRST}__{name}": value for name, value in first.items()}}
@@ -53,7 +54,7 @@ class Variant:
         self,
         n_labels: int,
         n_images: int,
-        changes: Mapping[str, Any] | None = None,
+        changes: Mapping[str, Parameter] | None = None,
         *,
         cnn: bool = False,
         labelled: float = 1.0,
@@ -68,15 +69,17 @@ class Variant:
         first = {key.removeprefix(prefix): changes.pop(key) for key in list(changes) if key.startswith(prefix)}
         parameters = self._parameters(n_images, changes, cnn=cnn, labelled=labelled)
         for name in ("unary__hidden", "interaction__hidden"):
-            if name in parameters:
-                parameters[name] = tuple(n_labels if n == N_LABELS else n for n in parameters[name])
+            if isinstance(units := parameters.get(name), Sequence):
+                parameters[name] = tuple(n_labels if n == N_LABELS else n for n in units)
         estimator = self.estimator().set_params(**parameters)
         if not self.bifurcated:
             return estimator
         regression = UnaryClassifier().set_params(**_logistic(n_images, first))
         return Pipeline([(FIRST, regression), (MODEL, estimator)])
 
-    def _parameters(self, n_images: int, changes: dict[str, Any], *, cnn: bool, labelled: float) -> dict[str, Any]:
+    def _parameters(
+        self, n_images: int, changes: dict[str, Parameter], *, cnn: bool, labelled: float
+    ) -> dict[str, Parameter]:
         if self.estimator is UnaryClassifier:
             return _logistic(n_images, {**self.parameters, **changes})
         if self.estimator is not StructuralSVM:
@@ -87,7 +90,7 @@ class Variant:
         return default_parameters(n_images, chosen, cnn=cnn, labelled=labelled)
 
 
-def _logistic(n_images: int, changes: Mapping[str, Any]) -> dict[str, Any]:
+def _logistic(n_images: int, changes: Mapping[str, Parameter]) -> dict[str, Parameter]:
     return {**LOGISTIC, "batch_size": default_batch_size(n_images), **changes}
 
 
@@ -105,9 +108,9 @@ VARIANTS: dict[str, Variant] = {
 }
 
 
-def check_parameters(parameters: Parameters) -> dict[str, dict[str, Any]]:
+def check_parameters(parameters: Parameters) -> dict[str, dict[str, Parameter]]:
     """`parameters` by variant, as folders spell it; refused where a variant or a parameter is unknown."""
-    checked: dict[str, dict[str, Any]] = {}
+    checked: dict[str, dict[str, Parameter]] = {}
     for name, changes in parameters.items():
         key = key_or_all(name)
         variants = VARIANTS.values() if key == ALL_VARIANTS else [VARIANTS[key]]
@@ -119,19 +122,24 @@ def check_parameters(parameters: Parameters) -> dict[str, dict[str, Any]]:
             numeric = isinstance(usual, float) or parameter.endswith(("C", "learning_rate"))
             if numeric and not (_is_number(value) or value in (known[parameter], usual)):
                 raise ValueError(f"{parameter} of {name!r} must be a number, got {value!r}")
-            if parameter == BALANCE and not 0 <= value <= 1:
+            if parameter == BALANCE and not (_is_number(value) and 0 <= value <= 1):
                 raise ValueError(f"balance of {name!r} must be between 0 and 1, got {value!r}")
-            if parameter in OF_TARGETS and parameter != BALANCE:
-                Targets(**{parameter: value})
             if parameter.endswith("hidden") and not (isinstance(value, list | tuple) and all(map(_is_size, value))):
                 raise ValueError(f"{parameter} of {name!r} must be a list of numbers of units, got {value!r}")
+        targets_by(changes)
         checked[key] = {**checked.get(key, {}), **changes}
     return checked
 
 
-def _is_number(value: Any) -> bool:
+def targets_by(said: Mapping[str, Parameter], balance: float | None = None) -> Targets:
+    """What is learned from labels where settings say that of it, with that `balance`."""
+    words = {**OF_TARGETS, **said}
+    return Targets(balance, str(words["cost"]), str(words["region_label"]))
+
+
+def _is_number(value: Parameter) -> TypeGuard[float]:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _is_size(value: Any) -> bool:
+def _is_size(value: Scalar) -> bool:
     return value == N_LABELS or (isinstance(value, int) and not isinstance(value, bool) and value > 0)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-Stages = Mapping[str, Mapping[str, Any]]  # class and parameters by stage, as a `Row` holds them
+from neuralfactors._common.parameters import Parameter
+
+Stages = Mapping[str, Mapping[str, Parameter]]  # class and parameters by stage, as a `Row` holds them
 MODEL, FIRST = "model", "first"
 OPTIMISERS = {
     "adam": "Adam",
@@ -31,17 +33,18 @@ def trained_by(stages: Stages) -> str:
         return "–"
     size = model.get("batch_size")
     images = "all images" if size is None else "1 image" if size == 1 else f"{size} images"
-    return f"{OPTIMISERS.get(model['trainer__optimizer'], model['trainer__optimizer'])}, {images} a step"
+    optimizer = str(model["trainer__optimizer"])
+    return f"{OPTIMISERS.get(optimizer, optimizer)}, {images} a step"
 
 
-def shown(stages: Stages, targets: Mapping[str, Any]) -> dict[str, str]:
+def shown(stages: Stages, targets: Mapping[str, Parameter]) -> dict[str, str]:
     """The settings of a row under the names that tables use; those of the regression before it come last."""
     found = {**_of_model(stages.get(MODEL, {})), **{name.replace("_", " "): _cell(v) for name, v in targets.items()}}
     first = _of_model(stages[FIRST]) if FIRST in stages else {}
     return {**found, **{f"regression: {name}": value for name, value in first.items() if name != "inference"}}
 
 
-def _of_model(known: Mapping[str, Any]) -> dict[str, str]:
+def _of_model(known: Mapping[str, Parameter]) -> dict[str, str]:
     found: dict[str, str] = {"trained by": trained_by({MODEL: known})}
     for name, keys in PAIRS.items():
         values = [known[key] for key in keys if key in known]
@@ -56,9 +59,10 @@ def _of_model(known: Mapping[str, Any]) -> dict[str, str]:
     return found
 
 
-def _schedule(known: Mapping[str, Any]) -> str:
-    told = SCHEDULES.get(known["trainer__schedule"], str(known["trainer__schedule"]))
-    if known["trainer__schedule"] == "inverse":
+def _schedule(known: Mapping[str, Parameter]) -> str:
+    schedule = str(known["trainer__schedule"])
+    told = SCHEDULES.get(schedule, schedule)
+    if schedule == "inverse":
         told += f", t₀ = {_cell(known.get('trainer__t0'))}"
     if known.get("trainer__optimizer") in WITH_MOMENTUM:
         told += f", momentum {_cell(known.get('trainer__momentum'))}"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._report.published import Figures, Published, published
 from neuralfactors._report.results import ACCURACIES, RowResults, RunResults, deviation, mean
 from neuralfactors._runs import NAMES, STATE_OF_THE_ART, Accuracy, Metrics, Row, Run
@@ -67,9 +67,9 @@ class Line:
     mean_iou: Cell
     per_class: tuple[float | None, ...]
     ablation: Mapping[str, Mapping[str, Cell]]  # unary, interaction, joint -> pixel, class_mean; may be empty
-    settings: Mapping[str, Any]  # changes of the estimators' parameters
-    effective: Mapping[str, Mapping[str, Any]]  # all parameters, by estimator
-    targets: Mapping[str, Any]  # what was learned from labels
+    settings: Mapping[str, Parameter]  # changes of the estimators' parameters
+    effective: Mapping[str, Mapping[str, Parameter]]  # all parameters, by estimator
+    targets: Mapping[str, Parameter]  # what was learned from labels
     training: Training
 
 
@@ -130,7 +130,7 @@ def _training(results: RunResults, key: str) -> Training:
     )
 
 
-def _targets(row: Row) -> dict[str, Any]:
+def _targets(row: Row) -> dict[str, Parameter]:
     balance = "auto" if row.balance is None else row.balance
     return {"balance": balance, "cost": row.cost, "region_label": row.region_label}
 

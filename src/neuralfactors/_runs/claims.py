@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._runs.config import RunConfig
 from neuralfactors._runs.documents import Document
 
@@ -52,7 +52,7 @@ class ClaimsReport:
     """All claims of an experiment, and what every side of them shares."""
 
     settings: RunConfig
-    shared: Mapping[str, Any]  # parameters
+    shared: Mapping[str, Parameter]  # parameters
     seeds: tuple[int, ...]
     n_trials: int
     n_images: int  # of the split that sides are judged by

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._runs.documents import encode
 from neuralfactors._runs.names import ALL_VARIANTS, USUAL, key_or_all, variant_key
 
 HOLDOUT, REST = "holdout", "rest"  # splits made of the training images
 Kind = Literal["train", "compare", "demo", "tune"]
 PageUse = Literal["channels", "pictures"]
-Parameters = Mapping[str, Mapping[str, Any]]  # changes of the estimators' parameters by variant, "*": of all
+Parameters = Mapping[str, Mapping[str, Parameter]]  # changes of the estimators' parameters by variant, "*": of all
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class RunConfig:
     data: str  # folder that `ImageFolder` reads
     variants: tuple[str, ...] = (USUAL,)  # names of rows of the paper's tables
     kind: Kind = "train"  # "train", "compare", "demo" or "tune": what reports call it
-    features: Mapping[str, Any] = field(default_factory=dict)  # options of `FeatureSettings`, as its `of` takes them
+    features: Mapping[str, Parameter] = field(default_factory=dict)  # as `FeatureSettings.of` takes them
     # Changes of the estimators' parameters by variant; those under "*" are for all variants that have the
     # parameter. "balance" among them is that of the `Segmenter`.
     parameters: Parameters = field(default_factory=dict)
@@ -90,7 +91,7 @@ class RunConfig:
     procedure: str = "usual"  # what features and parameters began with: "usual", or "literal", as the paper says
 
     def __post_init__(self) -> None:
-        changed: dict[str, Any] = {
+        changed: dict[str, object] = {
             "variants": tuple(map(variant_key, self.variants)),
             "limits": {key_or_all(name): limit for name, limit in self.limits.items()},
             "parameters": {key_or_all(name): encode(changes) for name, changes in self.parameters.items()},
@@ -141,7 +142,7 @@ class RunConfig:
         """How many training images `variant` learns from at most; 0: all."""
         return self.limits.get(variant, self.limits.get(ALL_VARIANTS, 0))
 
-    def parameters_of(self, variant: str) -> dict[str, Any]:
+    def parameters_of(self, variant: str) -> dict[str, Parameter]:
         """What the settings say of `variant`: those for all, then its own."""
         return {**self.parameters.get(ALL_VARIANTS, {}), **self.parameters.get(variant, {})}
 

@@ -10,12 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors._common.ceiling import Ceiling, Stop
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._runs.config import Parameters, RunConfig, Search
 
 Status = Literal["unfinished", "failed", "done"]
@@ -94,7 +95,7 @@ class Row:
 
     variant: str
     status: Status
-    settings: Mapping[str, Mapping[str, Any]]  # class and parameters of each estimator
+    settings: Mapping[str, Mapping[str, Parameter]]  # class and parameters of each estimator
     seed: int
     balance: float | None  # None: by how many images show each class
     n_train: int  # number of images it learns from
@@ -170,13 +171,13 @@ class Epoch:
     more: Mapping[str, float | None] = field(default_factory=dict)  # what only some learners tell: dual, another loss
 
     @classmethod
-    def of(cls, record: Mapping[str, Any]) -> Epoch:
-        """The record of an estimator's history."""
+    def of(cls, epoch: int, seconds: Mapping[str, float], record: Mapping[str, object]) -> Epoch:
+        """An epoch that took so many `seconds` by part, with all other figures of an estimator's `record`."""
         known = {field.name for field in fields(cls)}
         figures = {key: finite(value) for key, value in record.items() if key not in ("epoch", "seconds")}
         named = {key: value for key, value in figures.items() if key in known}
         more = {key: value for key, value in figures.items() if key not in known}
-        return cls(record["epoch"], seconds=record.get("seconds", {}), more=more, **named)
+        return cls(epoch, seconds=seconds, more=more, **named)
 
 
 @dataclass(frozen=True)
@@ -215,7 +216,7 @@ class Settings:
     variants: Parameters
     data: str | None = None
     preset: str | None = None
-    features: Mapping[str, Any] = field(default_factory=dict)
+    features: Mapping[str, Parameter] = field(default_factory=dict)
     seed: int | None = None
     n_trials: int | None = None
     trial: int | None = None  # the number of the best one, and what it reached
@@ -229,7 +230,7 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def finite(value: Any) -> float | None:
+def finite(value: object) -> float | None:
     """`value`, or None if it is not a finite number."""
     return value if isinstance(value, int | float) and math.isfinite(value) else None
 

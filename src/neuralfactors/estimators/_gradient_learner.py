@@ -288,7 +288,7 @@ class GradientEstimator(StructuredEstimator):
             known -= {name for name in known if name.startswith("interaction_")}
         return [name for name in CHOSEN if name in known]
 
-    def _chosen(self) -> dict[str, Any]:
+    def _chosen(self) -> dict[str, float | None]:
         """What "auto" has become in earlier training."""
         return {name: getattr(self, f"{name}_") for name in self._chosen_names() if hasattr(self, f"{name}_")}
 

@@ -52,7 +52,9 @@ def auto_learning_rate(optimizer: Any, n_hidden: int, C: float, momentum: float)
     return 20 * step if optimizer == "adagrad" else step  # which slows down by itself
 
 
-def resolve(settings: TrainingSettings, samples: Samples, known: Mapping[str, Any] | None = None) -> TrainingSettings:
+def resolve(
+    settings: TrainingSettings, samples: Samples, known: Mapping[str, float | None] | None = None
+) -> TrainingSettings:
     """The settings with numbers in place of "auto", which suit the training data.
 
     Numbers of an earlier run, `known` by the names of `CHOSEN`, win: `partial_fit` keeps to its first choice.
@@ -78,7 +80,7 @@ def resolve(settings: TrainingSettings, samples: Samples, known: Mapping[str, An
     return replace(settings, trainer=trainer, C=tuple(Cs), few_labels=samples.few_labels, **sizes)
 
 
-def by_name(settings: TrainingSettings) -> dict[str, Any]:
+def by_name(settings: TrainingSettings) -> dict[str, float | None]:
     """The settings that may have been "auto", by the names of the parameters, which are `CHOSEN`."""
     values = (*settings.C, *settings.trainer.learning_rates, settings.batch_size, settings.max_iter)
     return dict(zip(CHOSEN, values, strict=True))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +20,8 @@ from neuralfactors.segmentation._graphs import RegionTruth, ceiling_of
 from neuralfactors.segmentation._labelled_images import LabelledImage, check_label_map
 from neuralfactors.vision import FeatureSettings
 from neuralfactors.vision._channels import check_picture, reduce_to, rgb_of
+from neuralfactors.vision._features import regions_of
 from neuralfactors.vision._region_geometry import enlarge, label_counts
-from neuralfactors.vision._regions import find_regions
 
 LOOKED_AT = 10  # training images, evenly spaced
 OFTEN = 0.25  # of these show a class that regions are made finer for
@@ -73,7 +72,7 @@ class RegionTrial:
     def __init__(self, settings: FeatureSettings, samples: Sequence[LabelledImage], n_labels: int) -> None:
         self._settings, self._n_labels, self._n_images = settings, n_labels, len(samples)
         self._samples = samples[:: -(-len(samples) // LOOKED_AT)]
-        self._known: dict[tuple[Any, ...], Ceiling] = {}
+        self._known: dict[FeatureSettings, Ceiling] = {}
 
     @cached_property
     def _pictures(self) -> list[tuple[NDArray[np.uint8], NDArray[np.int64]]]:
@@ -100,14 +99,12 @@ class RegionTrial:
 
     def ceiling(self, settings: FeatureSettings) -> Ceiling:
         """That of these images by regions of such settings."""
-        key = (settings.n_regions, *settings.of_regions.values())
-        if key not in self._known:
+        if settings not in self._known:
             truth = []
             for image, labels in self._pictures:
-                found = find_regions(image, settings.n_regions, **settings.of_regions)
-                truth.append(RegionTruth.of(label_counts(found, labels)))
-            self._known[key] = ceiling_of(truth, self._n_labels)
-        return self._known[key]
+                truth.append(RegionTruth.of(label_counts(regions_of(image, settings), labels)))
+            self._known[settings] = ceiling_of(truth, self._n_labels)
+        return self._known[settings]
 
     def aim(self, settings: FeatureSettings) -> Ceiling:
         """Their ceiling over the classes that regions are made finer for."""

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors.learning._auto_parameters import auto_batch_size
 from neuralfactors.learning._losses import AUTO
 
 # CNN features tell the training images' classes apart without any context, and under the hinge the unary factor would
 # learn them by heart: on new images it loses up to two points by it, and interactions learn to trust it. So it stays
 # nearly what it has learnt alone, by cross-entropy, and dropout keeps it unsure while the interactions learn to help.
-WITH_CNN: dict[str, Any] = {
+WITH_CNN: dict[str, Parameter] = {
     "C": 3.0, "interaction_C": 30.0, "void": "drop",
     "trainer__pretrain_learning_rate": 0.001,
     "trainer__learning_rate": 0.00001, "trainer__interaction_learning_rate": 0.01,
@@ -42,25 +42,27 @@ def default_batch_size(n_images: int) -> int:
     return min(MAX_BATCH, max(1, round(n_images / STEPS)))
 
 
-def default_pretrain(n_images: int, batch_size: int | str | None, *, few: bool, cnn: bool) -> int:
+def default_pretrain(n_images: int, batch_size: Parameter, *, few: bool, cnn: bool) -> int:
     """Epochs of the unary factor alone: those of 300 steps where labels are few, of 600 with CNN features."""
     if not few and not cnn:
         return 0
     return _epochs(FIRST_STEPS_OF_CNN if cnn else FIRST_STEPS, n_images, batch_size)
 
 
-def default_epochs(n_images: int, batch_size: int | str | None, *, cnn: bool) -> int:
+def default_epochs(n_images: int, batch_size: Parameter, *, cnn: bool) -> int:
     """Epochs of both factors: 25, or with CNN features 16 and at least 320 steps."""
     return max(EPOCHS_OF_CNN, _epochs(JOINT_STEPS_OF_CNN, n_images, batch_size)) if cnn else EPOCHS
 
 
-def _epochs(n_steps: int, n_images: int, batch_size: int | str | None) -> int:
+def _epochs(n_steps: int, n_images: int, batch_size: Parameter) -> int:
     size = auto_batch_size(n_images) if batch_size == AUTO else batch_size
     steps = math.ceil(n_images / size) if isinstance(size, int) and size > 0 else 1
     return math.ceil(n_steps / steps)
 
 
-def default_parameters(n_images: int, given: Mapping[str, Any], *, cnn: bool, labelled: float = 1.0) -> dict[str, Any]:
+def default_parameters(
+    n_images: int, given: Mapping[str, Parameter], *, cnn: bool, labelled: float = 1.0
+) -> dict[str, Parameter]:
     """Parameters of a `StructuralSVM` that suit so many images, by the names of `set_params`.
 
     Parameters
@@ -81,7 +83,7 @@ def default_parameters(n_images: int, given: Mapping[str, Any], *, cnn: bool, la
     """
     sparse = labelled < SPARSE
     few = (labelled * n_images if sparse else n_images) < FEW_IMAGES
-    found: dict[str, Any] = {
+    found: dict[str, Parameter] = {
         "C": C_OF_SPARSE if sparse else C, "batch_size": default_batch_size(n_images), "void": "complete",
         "trainer__keep": "last",
         "trainer__learning_rate": RATE_OF_FEW if few else LEARNING_RATE,

@@ -15,9 +15,10 @@ from neuralfactors.datasets._classes import ClassEntry, Classes
 from neuralfactors.vision import FeatureSettings
 from neuralfactors.vision._backbones import is_onnx, load_backbone
 from neuralfactors.vision._network_identity import is_portrayed
+from neuralfactors.vision._settings import Options
 
 
-def settings_from_json(options: Mapping[str, Any], folder: str | os.PathLike[str]) -> FeatureSettings:
+def settings_from_json(options: Options, folder: str | os.PathLike[str]) -> FeatureSettings:
     """The settings that a document holds, refused where it has others than this version."""
     try:
         return FeatureSettings.of(options)

@@ -23,7 +23,7 @@ from neuralfactors.vision._image_graph import ImageGraph
 from neuralfactors.vision._network_identity import fingerprint
 from neuralfactors.vision._parallel import map_items
 from neuralfactors.vision._sequence import ImageGraphs
-from neuralfactors.vision._settings import FeatureSettings
+from neuralfactors.vision._settings import FeatureSettings, Options
 from neuralfactors.vision._sources import ImageSource, KeyedSource, given_with, image_key, naming, read
 from neuralfactors.vision._words import learn_words
 
@@ -235,7 +235,7 @@ class FeatureBuilder:
     def _keys(self, images: Sequence[ImageSource]) -> list[str]:
         return [] if self.cache is None else [image_key(source) for source in images]
 
-    def state(self) -> tuple[dict[str, Any], Arrays]:
+    def state(self) -> tuple[Options, Arrays]:
         """What a file needs to hold; not a custom backbone.
 
         Returns
@@ -249,7 +249,7 @@ class FeatureBuilder:
 
     @classmethod
     def from_state(
-        cls, settings: Mapping[str, Any], words: Mapping[str, NDArray[np.float32]], **options: Unpack[BuilderOptions]
+        cls, settings: Options, words: Mapping[str, NDArray[np.float32]], **options: Unpack[BuilderOptions]
     ) -> Self:
         """The builder that `state` came from.
 

@@ -118,7 +118,7 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
     image = draft.image
     regions = draft.regions
     if regions is None:
-        regions = find_regions(image, settings.n_regions, **settings.of_regions)
+        regions = regions_of(image, settings)
     edges = region_edges(regions)
     centres = region_medians(regions).astype(np.float64) if settings.position else region_centres(regions)
     bags = _bags(draft, regions, settings, words)
@@ -141,6 +141,17 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
     if settings.position:
         nodes.append((centres / regions.shape).astype(np.float32))
     return ImageGraph(Graph(np.concatenate(nodes, axis=1), edges, np.concatenate(ends, axis=1)), regions, draft.shape)
+
+
+def regions_of(image: NDArray[np.uint8], settings: FeatureSettings) -> NDArray[np.int32]:
+    """Regions (h, w) of a reduced image, as the settings want them."""
+    return find_regions(
+        image,
+        settings.n_regions,
+        compactness=settings.compactness,
+        min_area=settings.min_area,
+        merge_from=settings.merge_from,
+    )
 
 
 def region_spacing(regions: NDArray[np.int32]) -> float:

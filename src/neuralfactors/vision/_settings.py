@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._common.seeds import RandomState, seed_of
 
 KINDS = ("bow", "cnn", "bow+cnn", "own")
@@ -17,6 +18,7 @@ OF_CNN = ("backbone", "cnn")
 EFFICIENTNET_LITE = "efficientnet-lite"  # how the names of backbones begin that come without timm or a file
 MOST_BLOCKS = 8  # of a network that may learn: these see maps of a sixteenth of the image's sides, or coarser ones
 JOINED = "__"  # between the name of a part and that of its option, as in scikit-learn
+Options = Mapping[str, Parameter | Mapping[str, Parameter]]  # by name; those of a part may be together
 
 
 @dataclass(frozen=True)
@@ -198,7 +200,7 @@ class FeatureSettings:
             raise ValueError(f"min_area must not be negative, got {self.min_area}")
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> FeatureSettings:
+    def of(cls, options: Options) -> FeatureSettings:
         """The settings of `options`, among which "words__root" is the option "root" of "words".
 
         Parameters
@@ -246,14 +248,8 @@ class FeatureSettings:
         FeatureSettings
             The setting.
         """
-        second: dict[str, Any] = {
-            "features": "bow+cnn",
-            "n_regions": CNN_REGIONS,
-            "min_area": 0.5,
-            "position": True,
-            "boundaries": False,
-        }
-        return cls(**second | changes)
+        second = {"features": "bow+cnn", "n_regions": CNN_REGIONS, "min_area": 0.5, "position": True}
+        return cls(**{**second, "boundaries": False, **changes})
 
     def _check_finetune(self) -> None:
         if self.cnn.finetune and not self.uses_cnn:
@@ -265,11 +261,6 @@ class FeatureSettings:
     def usual_regions(self) -> int:
         """Regions of an image: 300 for bags of words; 1000 with CNN features, which can be had of finer regions."""
         return CNN_REGIONS if self.uses_cnn else WORD_REGIONS
-
-    @property
-    def of_regions(self) -> dict[str, Any]:
-        """Options of `find_regions` beside their number."""
-        return {"compactness": self.compactness, "min_area": self.min_area, "merge_from": self.merge_from}
 
     @property
     def uses_words(self) -> bool:
@@ -287,22 +278,22 @@ class FeatureSettings:
         return self.n_regions == OWN_REGIONS
 
     @property
-    def of_words(self) -> dict[str, Any]:
+    def of_words(self) -> dict[str, Parameter]:
         """Those of the options that words depend on."""
-        words = self.to_dict()["words"]
+        words = dataclasses.asdict(self.words)
         learnt = {name: value for name, value in words.items() if name not in ("softness", "root")}
         return {**learnt, "max_side": self.max_side, "random_state": self.random_state}
 
     @property
-    def of_graphs(self) -> dict[str, Any]:
+    def of_graphs(self) -> Options:
         """Those of the options that the graph of an image depends on when the words are given."""
         unused = {"random_state", "standardise", "words", "refine"} | (set() if self.uses_cnn else {*OF_CNN})
-        options = self.to_dict()
+        words, options = dataclasses.asdict(self.words), dataclasses.asdict(self)
         # The blocks that have learnt are part of the network, which caches know by its weights.
         options["cnn"] = {name: value for name, value in options["cnn"].items() if not name.startswith("finetune")}
-        return {**options["words"], **{name: value for name, value in options.items() if name not in unused}}
+        return {**words, **{name: value for name, value in options.items() if name not in unused}}
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Options:
         """The options as JSON can hold them.
 
         Returns
@@ -324,7 +315,7 @@ def is_option(name: str) -> bool:
     return name in _names(FeatureSettings)
 
 
-def _flattened(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+def _flattened(options: Options) -> Iterator[tuple[str, Parameter | Mapping[str, Parameter]]]:
     for name, value in options.items():
         if name not in PARTS:
             yield name, value

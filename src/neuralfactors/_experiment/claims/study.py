@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors._common.files import write_atomically
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._experiment.claims.bootstrap import MEASURES, Counts, interval, paired, resampled
 from neuralfactors._experiment.claims.recipes import (
     CLAIMS,
@@ -185,7 +185,7 @@ class _Running:
         bench = self.bench("seeds", study.regressions[0], study.seeds[-1])
         targets = targets_of(bench.config, BASIS)
         n_images = 0 if bench.prepared.test is None else len(bench.prepared.test.X)
-        shared: dict[str, Any] = {**bench.shared(), **vars(targets)}
+        shared: dict[str, Parameter] = {**bench.shared(), **vars(targets)}
         settings = study.config.resolved()
         return ClaimsReport(settings, shared, study.seeds, study.n_trials, n_images, command, claims)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._experiment.claims.networks import OnRegression, on_regression
 from neuralfactors._experiment.claims.recipes import RECIPES, Regression
 from neuralfactors._experiment.data import Prepared
@@ -25,7 +26,7 @@ from neuralfactors.segmentation._targets import TrainingData
 BASIS, BIFURCATED = "int+nrl", "bif+nrl"  # rows whose settings all sides share, and whose rates some begin with
 RATES = ("trainer__learning_rate", "trainer__interaction_learning_rate")
 # A regression that is as weak as the paper's: one pass with a small rate.
-WEAK: dict[str, Any] = {"max_iter": 1, "trainer__learning_rate": 0.001}
+WEAK: dict[str, Parameter] = {"max_iter": 1, "trainer__learning_rate": 0.001}
 ON = 0.1  # what trains on does so with this share of the rates
 
 
@@ -37,7 +38,7 @@ class Bench:
     prepared: Prepared
     regression: Regression
 
-    def shared(self) -> dict[str, Any]:
+    def shared(self) -> dict[str, Parameter]:
         """Parameters of every side: those of the row int+nrl but for rates and hidden units."""
         n_images = len(self.prepared.train.X)
         model = build_model(BASIS, self.config, self.prepared.describer.n_labels, n_images)

@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._experiment.procedures import LITERAL, USUAL, procedure_called
 from neuralfactors._runs import RunConfig, Splits
 from neuralfactors._runs.config import ImageOptions, Parameters
@@ -27,7 +27,7 @@ PRESETS = ("msrc21", "kitti", "siftflow")
 class FeaturePreset:
     """Features of an image set, and the settings of variants with them, as `RunConfig` takes them."""
 
-    options: Mapping[str, Any]
+    options: Mapping[str, Parameter]
     parameters: Parameters
     limits: Mapping[str, int]
     mirror: bool

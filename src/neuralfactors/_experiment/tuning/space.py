@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats.qmc import Halton
 from sklearn.pipeline import Pipeline
 
+from neuralfactors._common.parameters import Parameter
 from neuralfactors._experiment.variants import BALANCE
 from neuralfactors.estimators import StructuredEstimator
 from neuralfactors.segmentation._defaults import BALANCE as USUAL_BALANCE
@@ -76,7 +76,7 @@ def dimensions(
     return [by_name[name] for name in dict.fromkeys(wanted)]
 
 
-def _scaled(known: Mapping[str, Any]) -> list[Dimension]:
+def _scaled(known: Mapping[str, Parameter]) -> list[Dimension]:
     return [
         _around(name, known[names[0]] if known[name] is None else known[name], decades)
         for names, decades in DECADES.items()
@@ -85,19 +85,24 @@ def _scaled(known: Mapping[str, Any]) -> list[Dimension]:
     ]
 
 
-def _around(name: str, now: Any, decades: float) -> Dimension:
-    if not isinstance(now, int | float):
-        raise ValueError(f"{name} must be a number to search around, got {now!r}")
+def _around(name: str, value: Parameter, decades: float) -> Dimension:
+    now = _number(name, value)
     return Dimension(name, now / 10**decades, now * 10**decades, now)
 
 
-def _schedule(known: Mapping[str, Any]) -> list[Dimension]:
+def _number(name: str, value: Parameter) -> float:
+    if not isinstance(value, int | float):
+        raise ValueError(f"{name} must be a number to search around, got {value!r}")
+    return value
+
+
+def _schedule(known: Mapping[str, Parameter]) -> list[Dimension]:
     inverse = known.get("trainer__schedule") == "inverse"
-    found = [Dimension("trainer__t0", *RANGES["t0"], known["trainer__t0"])] if inverse else []
+    found = [Dimension("trainer__t0", *RANGES["t0"], _number("trainer__t0", known["trainer__t0"]))] if inverse else []
     if known.get("trainer__optimizer") in WITH_MOMENTUM:
         for name in ("trainer__momentum", "trainer__interaction_momentum"):
             now = known["trainer__momentum"] if known[name] is None else known[name]
-            found.append(Dimension(name, *RANGES["drag"], now, mirrored=True))
+            found.append(Dimension(name, *RANGES["drag"], _number(name, now), mirrored=True))
     return found
 
 
