@@ -163,7 +163,7 @@ class Solver {
       return;
     }
     out.bound = std::max(out.bound, out.score);  // only rounding can put it below
-    out.status = task.proved ? Status::optimal : task.yardstick().judge(task.gap(), task.options.tolerance);
+    out.status = task.verdict();
   }
 };
 

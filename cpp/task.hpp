@@ -101,6 +101,10 @@ struct Task {
     return gap() <= tolerance * regret() && gap() <= tolerance * yardstick().regret;
   }
   bool closed() { return optimal() || within_tolerance(); }
+  Status verdict() {
+    if (optimal()) return Status::optimal;
+    return within_tolerance() ? Status::within_tol : Status::approximate;
+  }
 
   const Yardstick& yardstick() {
     if (!measured) work.yardstick.measure(problem, statistics, out.labels);

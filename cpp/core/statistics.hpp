@@ -41,12 +41,14 @@ struct Statistics {
   void look(const Problem<T>& p) {
     const int n = p.graph->n_nodes, m = p.graph->n_edges;
     forbidden = hopeless = false;
+    top = top_size = magnitude = range = widest = 0;
     for (auto* v : {&row_max, &row_min}) v->resize(n);
     for (auto* v : {&table_max, &table_min}) v->resize(m);
     for (int i = 0; i < n; ++i) {
       const Extent x = extent(p.row(i), p.count(i), ScoreFault::unary, i);
       row_max[i] = x.max;
       row_min[i] = x.min;
+      add(x);
     }
     for (int e = 0; e < m; ++e) {
       const bool known = e > 0 && p.shared();
@@ -54,30 +56,29 @@ struct Statistics {
           known ? Extent{table_min[0], table_max[0]} : extent(p.table(e), p.table_size(e), ScoreFault::interaction, e);
       table_max[e] = x.max;
       table_min[e] = x.min;
+      add(x);
     }
-    add_up();
   }
 
   // Sums and ranges after the minima have changed.
   void add_up() {
     top = top_size = magnitude = range = widest = 0;
-    auto add = [&](const std::vector<double>& max, const std::vector<double>& min) {
-      for (std::size_t k = 0; k < max.size(); ++k) {
-        top += max[k];
-        top_size += std::abs(max[k]);
-        range += max[k] - min[k];
-        widest = std::max(widest, max[k] - min[k]);
-        magnitude = std::max({magnitude, std::abs(max[k]), std::abs(min[k])});
-      }
-    };
-    add(row_max, row_min);
-    add(table_max, table_min);
+    for (std::size_t i = 0; i < row_max.size(); ++i) add({row_min[i], row_max[i]});
+    for (std::size_t e = 0; e < table_max.size(); ++e) add({table_min[e], table_max[e]});
   }
 
  private:
   struct Extent {
     double min, max;
   };
+
+  void add(const Extent& x) {
+    top += x.max;
+    top_size += std::abs(x.max);
+    range += x.max - x.min;
+    widest = std::max(widest, x.max - x.min);
+    magnitude = std::max({magnitude, std::abs(x.max), std::abs(x.min)});
+  }
 
   template <class T>
   Extent extent(const T* values, std::size_t count, ScoreFault::Where where, int item) {
