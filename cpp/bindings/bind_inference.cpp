@@ -99,8 +99,7 @@ class Graphs {
   // and table_ptr say; otherwise every node has n_labels.
   Graphs(const Array<const T, 1>& unary, const Array<const T, 1>& interaction,
          const Array<const std::int64_t, 2>& edges, const Integers& node_ptr, const Integers& edge_ptr, int n_labels,
-         const std::optional<Integers>& row_ptr, const std::optional<Integers>& table_ptr, const Integers& factor_ptr,
-         const Integers& factor_nodes, const Array<const double, 1>& factor_tables)
+         const std::optional<Integers>& row_ptr, const std::optional<Integers>& table_ptr)
       : n_graphs_(node_ptr.shape(0) - 1) {
     if (edges.shape(1) != 2) throw nb::value_error("edges needs the shape (n_edges, 2)");
     if (row_ptr.has_value() != table_ptr.has_value()) throw nb::value_error("row_ptr and table_ptr go together");
@@ -121,10 +120,13 @@ class Graphs {
       place(*row_ptr, *table_ptr, edges, interaction.shape(0));
     else
       check_sizes(edges.shape(0), interaction.shape(0));
-    if (factor_nodes.shape(0) > 0) batch_.factors.resize(n_graphs_);
+  }
+
+  void add_factors(const Integers& ptr, const Integers& nodes, const Array<const double, 1>& tables) {
+    batch_.factors.resize(n_graphs_);
     for_each_table(
-        factor_ptr, factor_nodes, factor_tables, static_cast<std::int64_t>(n_nodes_),
-        [&](std::int64_t i) { return batch_.count(i); }, [&](const Factor& factor) { take(factor); });
+        ptr, nodes, tables, static_cast<std::int64_t>(n_nodes_), [&](std::int64_t i) { return batch_.count(i); },
+        [&](const Factor& factor) { take(factor); });
   }
 
   void solve(const std::string& method, double tol, std::uint64_t seed, int max_iter, double time_limit,
@@ -221,19 +223,19 @@ class Graphs {
 template <class T>
 void bind_graphs(nb::module_& m, const char* name) {
   using Integers2 = Array<const std::int64_t, 2>;
-  using Doubles = Array<const double, 1>;
   using Scores = Array<const T, 1>;
   using Pointers = std::optional<Integers>;
   nb::class_<Graphs<T>>(m, name)
       .def(nb::init<const Scores&, const Scores&, const Integers2&, const Integers&, const Integers&, int,
-                    const Pointers&, const Pointers&, const Integers&, const Integers&, const Doubles&>(),
+                    const Pointers&, const Pointers&>(),
            nb::arg("unary").noconvert(), nb::arg("interaction").noconvert(), nb::arg("edges").noconvert(),
            nb::arg("node_ptr").noconvert(), nb::arg("edge_ptr").noconvert(), nb::arg("n_labels"),
-           nb::arg("row_ptr").noconvert().none(), nb::arg("table_ptr").noconvert().none(),
-           nb::arg("factor_ptr").noconvert(), nb::arg("factor_nodes").noconvert(), nb::arg("factor_tables").noconvert(),
-           nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(),
-           nb::keep_alive<1, 6>(), nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>(), nb::keep_alive<1, 11>(),
-           nb::keep_alive<1, 12>())
+           nb::arg("row_ptr").noconvert().none(), nb::arg("table_ptr").noconvert().none(), nb::keep_alive<1, 2>(),
+           nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(), nb::keep_alive<1, 5>(), nb::keep_alive<1, 6>(),
+           nb::keep_alive<1, 8>(), nb::keep_alive<1, 9>())
+      .def("add_factors", &Graphs<T>::add_factors, nb::arg("ptr").noconvert(), nb::arg("nodes").noconvert(),
+           nb::arg("tables").noconvert(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+           "Further tables, of any number of nodes; to be called once.")
       .def("solve", &Graphs<T>::solve, nb::arg("method"), nb::arg("tol"), nb::arg("seed"), nb::arg("max_iter"),
            nb::arg("time_limit"), nb::arg("init").noconvert().none(), nb::arg("n_threads"), nb::arg("callback").none(),
            nb::arg("labels").noconvert(), nb::arg("score").noconvert(), nb::arg("bound").noconvert(),

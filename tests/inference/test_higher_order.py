@@ -311,28 +311,29 @@ def test_exhaustive_knows_its_limit():
 KERNEL_CALL = {
     "unary": np.zeros(6), "interaction": np.zeros(0), "edges": np.zeros((0, 2), np.int64),
     "node_ptr": np.array([0, 2, 3]), "edge_ptr": np.zeros(3, np.int64), "n_labels": 2, "row_ptr": None,
-    "table_ptr": None, "factor_ptr": np.array([0, 2]), "factor_nodes": np.array([0, 1]), "factor_tables": np.zeros(4),
+    "table_ptr": None,
 }  # fmt: skip
+FACTORS = {"ptr": np.array([0, 2]), "nodes": np.array([0, 1]), "tables": np.zeros(4)}
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"factor_ptr": np.zeros(0, np.int64)}, "the pointers of factors must rise from 0"),
-        ({"factor_ptr": np.array([0, 3])}, "the pointers of factors must rise from 0"),
-        ({"factor_ptr": np.array([0, 5, 2])}, "the pointers of factors must rise from 0"),
-        ({"factor_ptr": np.array([0, 0, 2])}, "every factor needs at least one node"),
-        ({"factor_nodes": np.array([0, 3])}, "the nodes of a factor are out of range"),
-        ({"factor_nodes": np.array([1, 1])}, "the nodes of a factor must be distinct"),
-        ({"factor_nodes": np.array([1, 2])}, "the nodes of a factor belong to several graphs"),
-        ({"factor_tables": np.zeros(3)}, "the tables are too short"),
-        ({"factor_tables": np.zeros(5)}, "the tables are too long"),
+        ({"ptr": np.zeros(0, np.int64)}, "the pointers of factors must rise from 0"),
+        ({"ptr": np.array([0, 3])}, "the pointers of factors must rise from 0"),
+        ({"ptr": np.array([0, 5, 2])}, "the pointers of factors must rise from 0"),
+        ({"ptr": np.array([0, 0, 2])}, "every factor needs at least one node"),
+        ({"nodes": np.array([0, 3])}, "the nodes of a factor are out of range"),
+        ({"nodes": np.array([1, 1])}, "the nodes of a factor must be distinct"),
+        ({"nodes": np.array([1, 2])}, "the nodes of a factor belong to several graphs"),
+        ({"tables": np.zeros(3)}, "the tables are too short"),
+        ({"tables": np.zeros(5)}, "the tables are too long"),
     ],
 )
 def test_the_kernel_checks_what_it_is_given(change, message):
-    _kernels.GraphsFloat64(**KERNEL_CALL)
+    _kernels.GraphsFloat64(**KERNEL_CALL).add_factors(**FACTORS)
     with pytest.raises(ValueError, match=re.escape(message)):
-        _kernels.GraphsFloat64(**(KERNEL_CALL | change))
+        _kernels.GraphsFloat64(**KERNEL_CALL).add_factors(**(FACTORS | change))
 
 
 def test_the_kernel_takes_no_other_types():

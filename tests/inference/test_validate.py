@@ -195,9 +195,6 @@ def test_kernel_checks_what_it_is_given():
         "n_labels": 2,
         "row_ptr": None,
         "table_ptr": None,
-        "factor_ptr": np.zeros(1, np.int64),
-        "factor_nodes": np.zeros(0, np.int64),
-        "factor_tables": np.zeros(0),
     }
     call = {
         "method": "auto",

@@ -138,13 +138,13 @@ class BatchResult:
         if not -len(self) <= g < len(self):
             raise IndexError(f"graph {g} does not exist: this batch has {len(self)}")
         g %= len(self)
-        nodes = slice(self.node_ptr[g], self.node_ptr[g + 1])
+        nodes = slice(self.node_ptr.item(g), self.node_ptr.item(g + 1))
         return Result(
             labels=self.labels[nodes],
-            score=float(self.score[g]),
-            bound=float(self.bound[g]),
-            status=cast(Status, str(self.status[g])),
-            iterations=int(self.iterations[g]),
+            score=self.score.item(g),
+            bound=self.bound.item(g),
+            status=cast(Status, self.status.item(g)),
+            iterations=self.iterations.item(g),
             reduced_costs=None if self.reduced_costs is None else self.reduced_costs[nodes],
         )
 

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+_PLAIN = {np.dtype(np.float32), np.dtype(np.float64)}  # in this machine's order of bytes
+
 
 def as_scores(values: Any, name: str) -> NDArray[Any]:
     """`values` as float32 or float64 in the order of bytes of this machine; copied only if they are not.
@@ -14,6 +16,8 @@ def as_scores(values: Any, name: str) -> NDArray[Any]:
     Integers become float64. Other types are refused, under their `name`, and so are rows that differ in length, and
     entries that are masked: a mask would be lost.
     """
+    if type(values) is np.ndarray and values.dtype in _PLAIN:  # a small problem would notice the rest
+        return values
     rows = values if isinstance(values, (list, tuple)) else [values]
     if any(isinstance(row, np.ma.MaskedArray) and np.ma.is_masked(row) for row in rows):
         raise ValueError(f"{name} has masked entries: fill them, with -inf where a label is forbidden")

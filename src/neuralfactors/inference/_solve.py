@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from neuralfactors._common.seeds import RandomState
 from neuralfactors.inference import _validate as validate
 from neuralfactors.inference._exact import solve_exact
-from neuralfactors.inference._kernel import solve_in_kernel
+from neuralfactors.inference._kernel import solve_graph_in_kernel, solve_in_kernel
 from neuralfactors.inference._problem import Problem
 from neuralfactors.inference._result import BatchResult, Result
 from neuralfactors.inference._validate import METHODS, Arrays, Options
@@ -100,7 +100,10 @@ def solve(
     """
     problem = validate.check_problem(unary, interaction, edges, factors=factors)
     options = validate.check_options(method, tol, random_state, max_iter, time_limit, reduced_costs)
-    return solve_problem(problem, options, validate.check_init(init, problem), callback=callback)[0]
+    start = validate.check_init(init, problem)
+    if options.method != "exact":
+        return solve_graph_in_kernel(problem, options, start, callback)
+    return solve_problem(problem, options, start, callback=callback)[0]
 
 
 def solve_batch(

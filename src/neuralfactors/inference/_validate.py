@@ -69,7 +69,7 @@ def as_batch(
     edge_ptr: ArrayLike | None,
 ) -> tuple[Scores, Scores, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     """The same, rows and tables contiguous and of one float type, with pointers that fit them and each other."""
-    dtype, n_nodes = np.result_type(unary, tables), len(unary) if places is None else len(places.rows) - 1
+    dtype, n_nodes = np.promote_types(unary.dtype, tables.dtype), len(unary) if places is None else len(places.rows) - 1
     of_nodes = as_pointers(node_ptr, n_nodes, "node_ptr", "nodes")
     of_edges = as_pointers(edge_ptr, len(edges), "edge_ptr", "edges")
     if len(of_nodes) != len(of_edges):
