@@ -34,7 +34,7 @@ def test_other_accuracies_are_shares_too():
 
 def test_an_epoch_of_any_learner():
     record = {"epoch": 3, "hinge": float("inf"), "accuracy": None, "optimal": 0.5, "dual": 2, "seconds": {"total": 1.0}}
-    assert Epoch.of(record) == Epoch(3, optimal=0.5, seconds={"total": 1.0}, more={"dual": 2})
+    assert Epoch.of(3, record["seconds"], record) == Epoch(3, optimal=0.5, seconds={"total": 1.0}, more={"dual": 2})
 
 
 def test_finite_numbers():

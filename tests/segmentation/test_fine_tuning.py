@@ -94,7 +94,7 @@ def test_graphs_are_described_again_by_the_network_that_has_learnt(tuned):
     before = describer.learn(samples)
     again = as_seen(tuned.describer_, before)
     for n, image in enumerate(IMAGES):
-        labels = again.images[n].paint(tuned.label_graph(again.X[n]))
+        labels = again.images[n].paint(tuned.explain_potentials(tuned.potentials(again.X[n])).joint)
         np.testing.assert_array_equal(labels, tuned.predict_one(image))
     assert not np.array_equal(again.X[0].node_features, before.X[0].node_features)
 

@@ -72,7 +72,7 @@ def test_answers_agree(small_model, refined):
 def test_only_borders_are_refined(refined):
     found = refined.explain(PICTURE)
     described, graph = refined.describer_.graph(PICTURE)
-    labels = refined.label_graph(graph)
+    labels = refined.explain_potentials(refined.potentials(graph)).joint
     of_regions = described.paint(labels)
     assert (found.joint != of_regions).any()
     seen = {region: {labels[region]} for region in range(len(labels))}

@@ -46,7 +46,7 @@ def test_pixels_gain_over_regions(segmenter):
 
 def test_pixels_far_from_other_labels_stay_as_their_regions_are(segmenter):
     described, graph = segmenter.describer_.graph(CELLS[3][0])
-    labels = segmenter.label_graph(graph)
+    labels = segmenter.explain_potentials(segmenter.potentials(graph)).joint
     alone = candidates(described.regions, labels, 2).sum(axis=1)[described.regions] == 1
     painted = segmenter.predict_one(CELLS[3][0])
     np.testing.assert_array_equal(painted[alone], labels[described.regions][alone])

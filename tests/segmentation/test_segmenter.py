@@ -21,7 +21,7 @@ from neuralfactors.estimators import StructuralSVM, UnaryClassifier
 from neuralfactors.segmentation import ArraySample, Segmenter, evaluate
 from neuralfactors.segmentation._graph_prediction import as_arrays
 from neuralfactors.segmentation._targets import Targets
-from neuralfactors.vision import CNNSettings, FeatureSettings
+from neuralfactors.vision import CNNSettings, FeatureSettings, majority_labels
 
 # Most models here are trained for an epoch or two: what they learn is not what is tested.
 pytestmark = pytest.mark.filterwarnings("ignore:.*training ended with")
@@ -88,7 +88,7 @@ def test_explanation_shows_the_parts(fitted, scenes):
     explanation = fitted.explain(image)
     np.testing.assert_array_equal(explanation.joint, fitted.predict_one(image))
     np.testing.assert_array_equal(explanation.unary, described.paint(unary.argmax(axis=1)))
-    y = described.node_labels(explanation.interaction)
+    y = majority_labels(described.full_regions, explanation.interaction)
     scores = interaction[np.arange(len(edges)), y[edges[:, 0]], y[edges[:, 1]]].sum()
     others = [interaction[:, a, a].sum() for a in range(7)]
     assert scores >= max(others) - 1e-3

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from pictures import FEW_WORDS, IMAGES, Pyramid, smooth_picture
 
-from neuralfactors.vision import FeatureBuilder, FeatureSettings, WordSettings, region_edges
+from neuralfactors.vision import FeatureBuilder, FeatureSettings, WordSettings, majority_labels, region_edges
 from neuralfactors.vision._descriptors import dense_daisy, hsv_cone
 from neuralfactors.vision._region_geometry import region_medians
 
@@ -79,7 +79,7 @@ def test_a_large_image_is_reduced_and_painted_at_full_size():
     assert built.areas.sum() == 40 * 50
     y = np.arange(built.graph.n_nodes) % 3
     assert built.paint(y).shape == (40, 50)
-    np.testing.assert_array_equal(built.node_labels(built.paint(y)), y)
+    np.testing.assert_array_equal(majority_labels(built.full_regions, built.paint(y)), y)
 
 
 @pytest.mark.parametrize("shape", [(1, 1), (1, 40), (7, 9)])

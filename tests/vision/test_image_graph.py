@@ -3,13 +3,13 @@
 import numpy as np
 from pictures import IMAGES, assert_same_graphs
 
-from neuralfactors.vision import ImageGraph
+from neuralfactors.vision import ImageGraph, majority_labels
 
 
 def test_labels_of_regions_and_back(builder):
     built = builder.transform(IMAGES[0])
     y = np.arange(built.graph.n_nodes) % 3
-    np.testing.assert_array_equal(built.node_labels(built.paint(y)), y)
+    np.testing.assert_array_equal(majority_labels(built.full_regions, built.paint(y)), y)
     assert built.areas.sum() == 40 * 50
 
 
@@ -27,7 +27,7 @@ def test_void_regions_have_no_label(builder):
     built = builder.transform(IMAGES[0])
     labels = np.zeros(built.shape, dtype=int)
     labels[built.full_regions == 2] = -1
-    assert np.flatnonzero(built.node_labels(labels) == -1).tolist() == [2]
+    assert np.flatnonzero(majority_labels(built.full_regions, labels) == -1).tolist() == [2]
 
 
 def test_it_comes_back_from_its_arrays(builder):

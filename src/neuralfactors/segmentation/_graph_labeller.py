@@ -162,21 +162,6 @@ class GraphLabeller(BaseEstimator):
         view, scores = self.describer_.builder.view(image), conditional_scores(potentials, labels)
         return enlarge(self.describer_.pixels.refine(view, described.regions, labels, scores), described.shape)
 
-    def label_graph(self, graph: Graph) -> NDArray[np.int64]:
-        """Labels of the nodes of a described graph.
-
-        Parameters
-        ----------
-        graph : Graph
-            From `describer_`.
-
-        Returns
-        -------
-        ndarray of shape (V,)
-            A label per region.
-        """
-        return self.stages_[-1].decode(self.potentials(graph))
-
     def region_proba(self, potentials: Potentials) -> NDArray[np.float32]:
         """Probabilities of the labels of regions.
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from neuralfactors._core.graph import Graph
-from neuralfactors.vision._region_geometry import Scalar, enlarge, label_counts, majority, paint, region_areas
+from neuralfactors.vision._region_geometry import Scalar, enlarge, label_counts, paint, region_areas
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,21 +39,6 @@ class ImageGraph:
     def areas(self) -> NDArray[np.int64]:
         """Number of pixels (V,) of each region, in the image at its full size."""
         return region_areas(self.full_regions)
-
-    def node_labels(self, labels: NDArray[np.integer]) -> NDArray[np.int64]:
-        """Label of each region by majority of its pixels.
-
-        Parameters
-        ----------
-        labels : int array of shape (H, W)
-            Labels of the pixels; −1 is void.
-
-        Returns
-        -------
-        ndarray of shape (V,)
-            −1 where void has the majority.
-        """
-        return majority(self.label_counts(labels))
 
     def label_counts(self, labels: NDArray[np.integer]) -> NDArray[np.int64]:
         """Number of pixels of each region by their labels.
