@@ -189,7 +189,7 @@ void best_labellings(const SumBatch<T>& batch, double max_entries, int k, const 
       n_frozen[g] = std::max(count, 0);
       if (count > 0 && !frozen) return;
       const double best = count < 0 ? kForbiddenScore : tree->upward(Semiring::max, stop);
-      if (best == kForbiddenScore) throw AllForbidden{g};
+      if (best == kForbiddenScore && count <= 0) throw AllForbidden{g};  // labels that are kept prove nothing
       const BestLabellings<T> found(*tree, best, k);
       for (int rank = 0; rank < k; ++rank) {
         const bool exists = rank < found.count();

@@ -6,7 +6,7 @@ from enumeration import enumerated, grid, make_problem, scores_of_all
 from hypothesis import given
 from hypothesis import strategies as st
 
-from neuralfactors.inference import sample, topk
+from neuralfactors.inference import _labellings, sample, topk
 
 
 def test_samples_follow_the_distribution():
@@ -68,3 +68,13 @@ def test_counts_are_positive_integers(count):
         sample(*arrays, n=count)
     with pytest.raises(ValueError, match="k must be a positive integer"):
         topk(*arrays, k=count)
+
+
+def test_topk_does_not_take_labels_that_it_keeps_for_a_proof(monkeypatch):
+    """Where exact tables would be too large, and `solve` finds no allowed labelling, there may be one all the same."""
+    monkeypatch.setattr(_labellings, "best_labels", lambda problem, **_: np.zeros(problem.n_nodes, np.int64))
+    different = np.where(np.eye(3), -np.inf, 0.0)[None]
+    found = topk(np.zeros((3, 3)), different, [[0, 1], [1, 2], [2, 0]], k=2, max_entries=1)
+    assert found.status.tolist() == ["approximate"]
+    assert (found.labels == -1).all()
+    assert (found.score == -np.inf).all()

@@ -26,9 +26,9 @@ class TopK:
     Parameters
     ----------
     labels : ndarray of shape (k, n_nodes)
-        Labels of all nodes of the batch; -1 where a graph has fewer allowed labellings.
+        Labels of all nodes of the batch; -1 where a graph has fewer allowed labellings, or fewer were found.
     score : ndarray of shape (k, n_graphs)
-        Their scores g(x, y), which fall; -inf where there are no more.
+        Their scores g(x, y), which fall; -inf where there are no labels.
     status : ndarray of str of shape (n_graphs,)
         "optimal": proved to be the k best. "approximate": the best ones in which some nodes keep the label that `solve`
         found for them; others may be better.
