@@ -248,8 +248,7 @@ class AutoSearch {
     if ((settled || is_coarse()) && !wanted) return;
     const bool in_reach = !settled && task_.gap() < 4 * model_.rounding;
     const Certificate certificate = relaxation_.certificate(in_reach || wanted);
-    if (!settled && !is_coarse())
-      task_.out.bound = task_.statistics.top;  // in place of the bounds in float32
+    if (!settled && !is_coarse()) task_.out.bound = task_.statistics.top;  // in place of the bounds in float32
     task_.tighten(std::min(certificate.bound, tight_));
     if (in_reach) prove(task_, model_, certificate);
     if (wanted) fill_reduced_costs(task_, model_, certificate);
