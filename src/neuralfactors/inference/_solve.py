@@ -72,8 +72,8 @@ def solve(
     time_limit : float, default=None
         Seconds after which the best labelling and bound so far are returned. "auto" uses all of them unless it proves
         the optimum: it goes on closing the gap, then searches in large neighbourhoods. Steps are not cut short, so that
-        a step on a large problem may overrun the limit. Not for "tree", "maxflow" and "exhaustive", which run to the
-        end.
+        a step on a large problem may overrun the limit. With `factors`, "auto" ends once its messages bring no more.
+        Not for "tree", "maxflow" and "exhaustive", which run to the end.
     callback : callable, default=None
         Called as `callback(seconds, score, bound)` when a better labelling or a lower bound has been found; with
         "exact" and with factors, once at the end. An exception that it raises ends the search.
