@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from neuralfactors._cli.options import changes, command_line, feature_options, resumable
+from neuralfactors._cli.options import begin, changes, command_line, feature_options, resumable
 from neuralfactors._cli.terminal import Interrupted, sentence
 from neuralfactors._runs import Run, RunConfig, RunFolder
 
@@ -31,6 +31,11 @@ def test_what_is_set_goes_to_features_or_to_parameters():
     assert changes(["C=3"], C=4, max_iter=None) == ({}, {"C": 4})
     with pytest.raises(ValueError, match="set must be NAME=VALUE, got 'mirror'"):
         changes(["mirror"])
+
+
+def test_the_kind_of_features_is_no_option_to_set():
+    with pytest.raises(ValueError, match="set cannot change features here, which are an option of their own"):
+        begin("usual", ["features=cnn"])
 
 
 def test_a_backbone_needs_cnn_features():

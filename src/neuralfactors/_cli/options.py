@@ -207,6 +207,8 @@ def begin(procedure: str, assigned: Sequence[str] | None, **given: Parameter) ->
     from neuralfactors._experiment import procedure_called
 
     began, (features, parameters) = procedure_called(procedure), changes(assigned, **given)
+    if "features" in features:
+        raise ValueError("set cannot change features here, which are an option of their own: use --features")
     return replace(began, features={**began.features, **features}), parameters
 
 
