@@ -113,6 +113,8 @@ def test_labels_that_are_refused(labels, message):
         ((IMAGE, HALVES), None, "item 0 of the dataset must be a pair .* got ndarray"),
         ([(IMAGE.astype(int), HALVES)], None, "image 0: image must be uint8 of shape"),
         ([(IMAGE, np.uint8(255) * HALVES)], ("a", "b"), "classes names 2 labels, but .* 255 in image 0; void is −1"),
+        ([(IMAGE, HALVES)], "ab", r"classes must be a sequence of names, got 'ab': put it into a list"),
+        ([(IMAGE, HALVES)], ("a", "b", "a"), "classes must have a name of its own for each label, but 'a' occurs more"),
         ([(IMAGE, HALVES)], ("void", "a"), "classes must not name 'void': void pixels are −1, not a label"),
     ],
 )

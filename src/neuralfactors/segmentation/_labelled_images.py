@@ -265,7 +265,12 @@ def _to_sample(item: object, n: int) -> LabelledImage:
 
 def _name_labels(samples: Sequence[LabelledImage], given: Sequence[str] | None) -> Classes:
     """The classes of labels that nothing describes except, perhaps, the `given` names."""
+    if isinstance(given, str):
+        raise ValueError(f"classes must be a sequence of names, got {given!r}: put it into a list")
     names = [] if given is None else [str(name) for name in given]
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"classes must have a name of its own for each label, but {twice[0]!r} occurs more than once")
     void = [name for name in names if name.lower() in VOID_NAMES]
     if void:
         raise ValueError(f"classes must not name {void[0]!r}: void pixels are −1, not a label")
