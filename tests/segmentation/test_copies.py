@@ -81,3 +81,9 @@ def test_what_cannot_be_varied_is_refused(sample):
     deep = ArraySample("one", sample.image.astype(np.uint16), sample.labels)
     with pytest.raises(ValueError, match="one is not RGB of 8 bits and cannot be varied: set varied to 0"):
         Varied(deep, 0).read_image()
+
+
+@pytest.mark.parametrize("varied", [-1, 1.5])
+def test_a_number_of_copies_is_a_whole_number(varied):
+    with pytest.raises(ValueError, match=f"varied must be an integer ≥ 0, got {varied}"):
+        Segmenter(varied=varied).fit(make_scenes(1, shape=(48, 64)))

@@ -15,6 +15,7 @@ from neuralfactors._common.seeds import RandomState
 from neuralfactors.datasets import ImageFolder
 from neuralfactors.datasets._classes import Classes
 from neuralfactors.estimators import StructuredEstimator
+from neuralfactors.learning._losses import check_count
 from neuralfactors.segmentation._copies import with_copies
 from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._diagnosis import diagnosed
@@ -144,6 +145,7 @@ class Segmenter(PictureLabeller):
             raise ValueError(
                 f"validation={validation!r} names a split, but only an ImageFolder has splits: pass images"
             )
+        check_count("varied", self.varied, least=0)
         samples, classes = to_samples(dataset, split, self.classes)
         describer = self.describer(classes)
         train = describer.learn(with_copies(samples, mirror=self.mirror, varied=self.varied))
