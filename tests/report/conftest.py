@@ -69,7 +69,7 @@ def write_map(path, labels, colors):
 
 def write_row(folder, names, truths, colors, random, strength):
     n = len(names)
-    settings = {"model": {"class": "StructuralSVM", "C": 0.5, "unary": {"learning_rate": 0.01 * strength}}}
+    settings = {"model": {"class": "StructuralSVM", "C": 0.5, "trainer__learning_rate": 0.01 * strength}}
     timing = {"seconds": 10.0 * strength, "seconds_per_epoch": 0.5 * strength, "epochs": 20, "best_epoch": 17}
     folder.row.write(Row(folder.variant, "done", settings, seed=0, balance=0.0, n_train=6, **timing))
     for epoch in range(1, 21):

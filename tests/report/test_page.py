@@ -194,7 +194,7 @@ def test_curves_confusion_interactions_timings_settings_versions_and_command(mak
         '<tr data-row="3-layer"><th scope="row">3-layer</th><td>done</td><td>80</td><td>20</td><td>17</td><td>4</td>'
         in timings
     )
-    for text in ("model.unary.learning_rate", "2.13.0", "neuralfactors compare scenes --seed 7 --out run"):
+    for text in ("model.trainer__learning_rate", "2.13.0", "neuralfactors compare scenes --seed 7 --out run"):
         assert text in page
 
 
