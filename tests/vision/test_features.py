@@ -55,7 +55,9 @@ def test_shares_instead_of_roots():
 
 
 def test_the_second_setting():
-    settings = FeatureSettings.fine(n_regions=60, words=WordSettings(node_words=(8, 6), edge_words=(4, 3)))
+    words = WordSettings(node_words=(8, 6), edge_words=(4, 3))
+    fine = {"min_area": 0.5, "position": True, "boundaries": False}
+    settings = FeatureSettings("bow+cnn", n_regions=60, words=words, **fine)
     built = FeatureBuilder(settings, backbone=Pyramid()).fit(IMAGES).transform(IMAGES[0])
     n_words, n_maps, n_windows = 8 + 6, 5 + 10, 2 * 10
     assert built.graph.node_features.shape[1] == n_words + n_maps + n_windows + 2

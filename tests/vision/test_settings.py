@@ -14,7 +14,7 @@ from neuralfactors.vision import CNNSettings, FeatureBuilder, FeatureSettings, W
 
 def test_words_are_soft_unless_a_network_describes_the_nodes(builder):
     assert FEW_WORDS.words.softness == FeatureSettings().words.softness == 0.5
-    assert FeatureSettings(features="cnn").words.softness == FeatureSettings.fine().words.softness == 0
+    assert FeatureSettings("cnn").words.softness == FeatureSettings("bow+cnn").words.softness == 0
     kinds = [replace(FEW_WORDS, words=replace(FEW_WORDS.words, softness=softness)) for softness in (None, 0.0)]
     soft, hard = (FeatureBuilder(settings).fit(IMAGES).transform(IMAGES[0]) for settings in kinds)
     assert_same_graphs(soft, builder.transform(IMAGES[0]))
@@ -92,7 +92,6 @@ def test_settings_come_back_from_json(options):
 def test_boundaries_are_described_where_there_is_a_network():
     kinds = [FeatureSettings(features=kind).boundaries for kind in ("bow", "cnn", "bow+cnn")]
     assert kinds == [False, True, True]
-    assert not FeatureSettings.fine().boundaries  # the paper's setting
     graphs = [FeatureBuilder(replace(FEW_WORDS, boundaries=b)).fit(IMAGES).transform(IMAGES[0]).graph for b in (0, 1)]
     assert graphs[1].edge_features.shape[1] == graphs[0].edge_features.shape[1] + 8
     np.testing.assert_array_equal(graphs[1].edge_features[:, :-8], graphs[0].edge_features)

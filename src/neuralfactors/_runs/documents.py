@@ -28,6 +28,7 @@ from neuralfactors._common.parameters import Parameter
 
 FORMAT = 4  # of all files of a run; a reader refuses any other
 _FORMAT = "format"
+SCALARS = (bool, int, float, str, NoneType)
 T = TypeVar("T")
 
 
@@ -97,7 +98,9 @@ def decode(kind: Any, value: Any, name: str) -> Any:
     """
     origin, arguments = get_origin(kind), get_args(kind)
     if kind == Parameter:
-        return [decode(Parameter, each, name) for each in value] if isinstance(value, list) else _scalar(value, name)
+        scalars = value if isinstance(value, list) else [value]
+        checked = [_checked(each, type(each) if isinstance(each, SCALARS) else str, name) for each in scalars]
+        return checked if isinstance(value, list) else checked[0]
     if origin in (UnionType, Union):
         return None if value is None else decode(_other_than_none(arguments), value, name)
     if is_dataclass(kind):
@@ -111,11 +114,6 @@ def decode(kind: Any, value: Any, name: str) -> Any:
     if origin is Literal and value not in arguments:
         raise ValueError(f"{name} must be one of {', '.join(arguments)}, got {value!r}")
     return value if origin is Literal else _checked(value, kind, name)
-
-
-def _scalar(value: Any, name: str) -> Any:
-    kinds = (bool, int, float, str, NoneType)
-    return _checked(value, next((kind for kind in kinds if isinstance(value, kind)), str), name)
 
 
 def _checked(value: Any, kind: type, name: str) -> Any:

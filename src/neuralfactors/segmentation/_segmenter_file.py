@@ -6,10 +6,7 @@ Of several files, a kill could leave the new one of one part beside the old one 
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import Any
-
-from torch import Tensor
 
 from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import State, load_model, readable, save_model, tensors_digest
@@ -52,31 +49,23 @@ def load_parts(
     if document.get("class") != KIND:
         raise FileFormatError(f"{path} contains a {document.get('class')!r}, not a {KIND}")
     with readable(path):
-        return _load_parts(document, tensors, path, features, describing, options)
-
-
-def _load_parts(
-    document: Mapping[str, Any], tensors: Mapping[str, Tensor], path: StrPath, features: StrPath | None,
-    describing: BuilderOptions, options: dict[str, Any],
-) -> tuple[Describer, list[StructuredEstimator]]:  # fmt: skip
-    """The describer and the estimators that a file holds."""
-    known = document["parts"]
-    parts: dict[str, State] = {part: State(known[part], {}) for part in (FEATURES, TUNED, *STAGES) if part in known}
-    for key, value in tensors.items():
-        part, _, name = key.partition(".")
-        parts[part].tensors[name] = value
-    if features is not None:
-        describer = Describer.load(features, **describing)
-    elif FEATURES in parts:
-        describer = Describer.from_state(*parts[FEATURES], path, **describing)
-    else:
-        raise ValueError(f"{path} contains no features: pass the folder that does as features")
-    if tensors_digest(describer.tensors()) != document[LEARNT]:
-        raise FileFormatError(f"{features or path} contains other features than those that {path} was trained with")
-    if TUNED in parts:
-        network = TunedBackbone.of(describer.builder.settings, parts[TUNED].tensors)
-        describer = with_network(describer, network)
-    return describer, _load_stages([parts[part] for part in STAGES if part in parts], path, options)
+        known = document["parts"]
+        parts: dict[str, State] = {part: State(known[part], {}) for part in (FEATURES, TUNED, *STAGES) if part in known}
+        for key, value in tensors.items():
+            part, _, name = key.partition(".")
+            parts[part].tensors[name] = value
+        if features is not None:
+            describer = Describer.load(features, **describing)
+        elif FEATURES in parts:
+            describer = Describer.from_state(*parts[FEATURES], path, **describing)
+        else:
+            raise ValueError(f"{path} contains no features: pass the folder that does as features")
+        if tensors_digest(describer.tensors()) != document[LEARNT]:
+            raise FileFormatError(f"{features or path} contains other features than those that {path} was trained with")
+        if TUNED in parts:
+            network = TunedBackbone.of(describer.builder.settings, parts[TUNED].tensors)
+            describer = with_network(describer, network)
+        return describer, _load_stages([parts[part] for part in STAGES if part in parts], path, options)
 
 
 def _load_stages(states: list[State], path: StrPath, options: dict[str, Any]) -> list[StructuredEstimator]:

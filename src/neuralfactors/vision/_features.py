@@ -145,13 +145,8 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
 
 def regions_of(image: NDArray[np.uint8], settings: FeatureSettings) -> NDArray[np.int32]:
     """Regions (h, w) of a reduced image, as the settings want them."""
-    return find_regions(
-        image,
-        settings.n_regions,
-        compactness=settings.compactness,
-        min_area=settings.min_area,
-        merge_from=settings.merge_from,
-    )
+    shape = {"compactness": settings.compactness, "min_area": settings.min_area}
+    return find_regions(image, settings.n_regions, **shape, merge_from=settings.merge_from)
 
 
 def region_spacing(regions: NDArray[np.int32]) -> float:

@@ -156,8 +156,8 @@ class FeatureSettings:
 
     Examples
     --------
-    >>> FeatureSettings("cnn").usual_regions, FeatureSettings.fine().features
-    (1000, 'bow+cnn')
+    >>> FeatureSettings("cnn").usual_regions
+    1000
     """
 
     features: str = "bow"
@@ -233,23 +233,6 @@ class FeatureSettings:
             else:
                 found[name] = value
         return cls(**found)
-
-    @classmethod
-    def fine(cls, **changes: Any) -> FeatureSettings:
-        """The paper's second setting: 1000 regions, small ones merged, position, bags of words and CNN features.
-
-        Parameters
-        ----------
-        **changes
-            Options in place of these, or beside them.
-
-        Returns
-        -------
-        FeatureSettings
-            The setting.
-        """
-        second = {"features": "bow+cnn", "n_regions": CNN_REGIONS, "min_area": 0.5, "position": True}
-        return cls(**{**second, "boundaries": False, **changes})
 
     def _check_finetune(self) -> None:
         if self.cnn.finetune and not self.uses_cnn:
