@@ -53,7 +53,7 @@ def test_what_is_no_point_is_refused(value):
 
 @pytest.mark.parametrize("value", [{"a": 1}, [[1]], float("nan"), [float("inf")], [{}]])
 def test_a_parameter_is_a_plain_value(value):
-    with pytest.raises(ValueError, match=r"variants must be (of type str|finite), got"):
+    with pytest.raises(ValueError, match=r"C must be (of type str|finite), got"):
         decode(Settings, {"variants": {"*": {"C": value}}}, "settings")
     plain = {"C": 1, "void": "drop", "hidden": [4, "n_labels"], "t0": 0.5, "sign": None, "root": False, "none": []}
     assert decode(Settings, {"variants": {"*": plain}}, "settings").variants["*"] == plain

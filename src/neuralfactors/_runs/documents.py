@@ -108,7 +108,8 @@ def decode(kind: Any, value: Any, name: str) -> Any:
     if origin is tuple:
         return _decode_tuple(arguments, _checked(value, list, name), name)
     if origin is Mapping:
-        return {key: decode(arguments[1], each, name) for key, each in _checked(value, dict, name).items()}
+        known, kind = _checked(value, dict, name), arguments[1]
+        return {key: decode(kind, each, key if kind == Parameter else name) for key, each in known.items()}
     if origin is np.ndarray:
         return _decode_array(get_args(arguments[1])[0], value, name)
     if origin is Literal and value not in arguments:
