@@ -123,7 +123,8 @@ def _leave(store: Any, rank: int, size: int) -> None:
     """
     if not dist.is_initialized():
         return
-    with suppress(dist.DistError, KeyboardInterrupt):  # who ends the ranks does not want to wait for them
+    # Who ends the ranks does not want to wait for them. The signal may come while the other error is being suppressed.
+    with suppress(KeyboardInterrupt), suppress(dist.DistError):
         store.set(f"left/{rank}", "")
         store.wait([f"left/{other}" for other in range(size)], FAREWELL)
     dist.destroy_process_group()
