@@ -43,6 +43,7 @@ format: $(READY)
 # are (no build isolation), so that the versions are those of constraints.txt and only changed files are compiled.
 venv: $(READY)
 $(READY): pyproject.toml constraints.txt CMakeLists.txt $(CPP)
+	@echo "Setting up .venv: pip downloads packages, torch above all, and compiles the kernel. This takes a few minutes."
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt cmake nanobind ninja scikit-build-core
 	$(BIN)/python -m pip install --quiet --no-compile -c constraints.txt --no-build-isolation -e ".[dev]"
