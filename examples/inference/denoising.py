@@ -30,7 +30,7 @@ restored = result.labels.reshape(picture.shape)
 print(f"score {result.score:.1f}, bound {result.bound:.1f}: {result.status}")
 
 # %%
-# The score is a trade. Where noise happens to agree with its neighbours, the best picture keeps it.
+# The score weighs both against each other. Where noise happens to agree with its neighbours, the best picture keeps it.
 
 figure, axes = plt.subplots(1, 3, figsize=(10, 2.6), layout="constrained")
 for axis, (name, image) in zip(axes, {"truth": picture, "seen": noisy, "restored": restored}.items(), strict=True):

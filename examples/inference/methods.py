@@ -2,8 +2,8 @@
 Compare the methods
 ===================
 A Potts model on a grid, with random unary scores, by five methods. Every method returns a score, which it has reached,
-and a bound, which no labelling exceeds. What lies between them is open. The default, ``"auto"``, runs the others in
-turn until nothing is open, or until more effort stops paying off.
+and a bound, which no labelling exceeds. The gap between them is open. The default, ``"auto"``, runs the others in
+turn until the gap is closed, or until further effort stops paying off.
 """
 
 import time

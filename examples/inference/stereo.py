@@ -1,9 +1,9 @@
 """
 Stereo, with its certificate over time
 ======================================
-Two cameras see a scene from the side of each other. What is near moves further between the two pictures than what is
-far: by its *disparity*. Matching pixel by pixel is noisy. A model in which neighbours prefer similar disparities is a
-classic of MAP inference, and too large to be tried exhaustively. Here the search reports how far it is from a proof.
+Two cameras stand side by side. A near object shifts more between their pictures than a far one; the shift is its
+*disparity*. Matching pixel by pixel is noisy. A model in which neighbours prefer similar disparities is a classic of
+MAP inference, and too large for an exhaustive search. Here the search reports how far it is from a proof.
 """
 
 import matplotlib.pyplot as plt
@@ -41,7 +41,7 @@ steps = np.abs(np.subtract.outer(np.arange(n_labels), np.arange(n_labels)))
 interaction = -0.35 * np.minimum(steps, 2.0)
 
 # %%
-# The callback hears of every better labelling and every lower bound.
+# ``solve`` calls the callback with every better labelling and every lower bound.
 
 history = []
 result = solve(

@@ -43,7 +43,7 @@ for name, labels in {"features only": alone, "features and citations": joint}.it
     print(f"{name}: {np.mean((labels == y)[~given]):.3f} of the unlabelled papers")
 
 # %%
-# Papers lie around the corner of their true field.
+# Each paper is drawn around the corner of its true field.
 
 angle = 2 * np.pi * y / N_FIELDS
 places = np.stack([np.cos(angle), np.sin(angle)], axis=1) + 0.25 * rng.normal(size=(n_papers, 2))

@@ -2,7 +2,7 @@
 Objective and bound while learning
 ==================================
 Linear factors make a convex problem. :class:`~neuralfactors.CuttingPlaneSVM` and :class:`~neuralfactors.FrankWolfeSVM`
-solve it with a dual bound: the objective that was reached, and the one that nobody can go below.
+solve it with a dual bound, below which no weights can push the objective.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """
 Points without edges
 ====================
-A point is a graph of one node, so the same learners are binary and multi-class SVMs. This is a check rather than a use:
-scikit-learn has faster ones.
+A point is a graph of one node, so on points the learners are binary and multi-class SVMs. This page is a check, not a
+recommendation: scikit-learn has faster SVMs.
 """
 
 import matplotlib.pyplot as plt

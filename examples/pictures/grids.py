@@ -2,7 +2,7 @@
 A table for each direction
 ==========================
 A grid without edge features learns one table for all edges. With ``directional=True`` it learns one for edges to the
-right and one for edges down. Two toy problems of PyStruct need one and the other.
+right and one for edges down. PyStruct's two toy problems show when each of them is enough.
 """
 
 import matplotlib.pyplot as plt

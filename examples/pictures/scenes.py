@@ -24,8 +24,8 @@ segmenter = Segmenter("bow", classes=SCENE_CLASSES).fit(scenes[:n_train])
 print(f"test scenes: {segmenter.score(scenes[n_train:]):.3f} of the pixels right")
 
 # %%
-# ``explain`` takes the model apart: labels by the unary factors alone, which see every region by itself, and labels by
-# all factors together. ``confidence`` says how sure the model is of each pixel.
+# ``explain`` shows the parts of the model: labels by the unary factors alone, which see every region by itself, and
+# labels by all factors together. ``confidence`` says how sure the model is of each pixel.
 
 palette = (255 * plt.get_cmap("tab10")(range(len(SCENE_CLASSES)))[:, :3]).astype(np.uint8)
 figure, axes = plt.subplots(3, 5, figsize=(11, 5), layout="constrained")

@@ -2,8 +2,8 @@
 Snakes
 ======
 A snake of ten cells crawls over a picture. Every cell has the colour of the direction in which the next one lies. Each
-cell must get its number, from head to tail: to know it, one has to follow the whole snake. PyStruct introduced this
-problem; its pictures are read from ``NEURALFACTORS_DATA`` where they are, and drawn here where they are not.
+cell must get its number, from head to tail, and only the whole snake tells which one it is. PyStruct introduced this
+problem. Its pictures are read from ``NEURALFACTORS_DATA``, or drawn here if they are not there.
 """
 
 from itertools import pairwise

@@ -5,7 +5,7 @@ A BiLSTM scores the tags of every word; a table scores pairs of neighbouring tag
 the log-likelihood of the true tags, :class:`~neuralfactors.StructuredHingeLoss` asks for a margin between them and
 all others. Both take the same potentials, as does prediction.
 
-With CoNLL-2000 in ``NEURALFACTORS_DATA`` the tags are those of chunks. Without it, the language is made up.
+With CoNLL-2000 in ``NEURALFACTORS_DATA`` the tags are those of chunks. Without it, the page makes up a language.
 """
 
 import os

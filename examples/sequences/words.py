@@ -70,7 +70,7 @@ for name, labels in read.items():
     print(f"{name:10s} {np.mean(labels == truth):.3f} of the letters")
 
 # %%
-# Words that the chain reads right and single letters do not.
+# Words that the chain reads correctly, and that the model of single letters does not.
 
 ends = np.cumsum([len(y) for y in Y_test])
 spans = [slice(end - len(y), end) for end, y in zip(ends, Y_test, strict=True)]
