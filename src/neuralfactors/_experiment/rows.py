@@ -31,6 +31,7 @@ from neuralfactors.segmentation._fine_tuning import as_seen
 from neuralfactors.segmentation._labelled_images import refuse_other_classes
 from neuralfactors.segmentation._targets import Targets
 
+LEFT_OUT = ("callbacks", "verbose", "warm_start")  # parameters that are not part of the result
 logger = logging.getLogger(__name__)
 
 
@@ -114,10 +115,8 @@ def evaluate_row(
     holdout = config.splits.holdout if split in (HOLDOUT, REST) else 0  # which other folders do not have
     splits = replace(config.splits, holdout=holdout)
     config = replace(_void_in(config, Path(data)), data=os.fspath(data), splits=splits)
-    own = config.images
-    own = replace(own, regions=regions or own.regions, features=features or own.features)
-    config = replace(config, images=own)
-    images = open_folder(config)
+    own = replace(config.images, regions=regions or config.images.regions, features=features or config.images.features)
+    images = open_folder(replace(config, images=own))
     segmenter = means.load(row, folder.features, len(images[split]))
     refuse_other_classes(images.classes, segmenter.describer_.classes, os.fspath(data))
     for sample in images[split]:
@@ -180,11 +179,10 @@ def _finished(row: Row, segmenter: Segmenter, model: Any) -> Row:
 
 
 def _settings(stages: Iterable[tuple[str, StructuredEstimator]]) -> dict[str, dict[str, Parameter]]:
-    return {name: {"class": type(stage).__name__, **_plain(stage)} for name, stage in stages}
-
-
-def _plain(stage: StructuredEstimator) -> dict[str, Parameter]:
-    left_out = ("callbacks", "verbose", "warm_start")
-    # An array is the class weights that come of the balance, which the row has.
-    known = stage.plain_params().items()
-    return {name: value for name, value in known if name not in left_out and not isinstance(value, np.ndarray)}
+    found: dict[str, dict[str, Parameter]] = {}
+    for name, stage in stages:
+        known = {key: value for key, value in stage.plain_params().items() if key not in LEFT_OUT}
+        # An array is the class weights that come of the balance, which the row has.
+        plain = {key: value for key, value in known.items() if not isinstance(value, np.ndarray)}
+        found[name] = {"class": type(stage).__name__, **plain}
+    return found

@@ -22,13 +22,8 @@ def _eager(kind: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
     return type(kind.__name__, (kind,), plain)
 
 
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
-    "sgd": _eager(torch.optim.SGD),
-    "adam": _eager(torch.optim.Adam),
-    "adamw": _eager(torch.optim.AdamW),
-    "rmsprop": _eager(torch.optim.RMSprop),
-    "adagrad": _eager(torch.optim.Adagrad),
-}
+KINDS = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad)
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {kind.__name__.lower(): _eager(kind) for kind in KINDS}
 # The gradient they are given is θ + C/N Σ g of Eq. (6), so that it needs no decay of theirs.
 FUSED = {"fused": True}  # one pass over the parameters instead of several
 OPTIONS: dict[str, dict[str, Any]] = {"sgd": FUSED, "adam": FUSED, "adamw": {"weight_decay": 0.0, **FUSED}}
