@@ -14,6 +14,7 @@ ELSEWHERE = {
     "_cli/__init__.py": "cli/test_app.py",
     "_cli/commands.py": "cli/test_app.py",
     "datasets/__init__.py": "common/test_extras.py",
+    "_common/parameters.py": "runs/test_documents.py",
     "_experiment/presets/__init__.py": "experiment/test_presets.py",
 }
 

@@ -33,6 +33,7 @@ def run(words: Sequence[str], missing: ModuleNotFoundError) -> int:
 
 
 def _parser(epilog: str) -> ArgumentParser:
+    """The parser of all commands that run without typer."""
     parser = ArgumentParser("neuralfactors", epilog=epilog)
     parser.add_argument("--version", action="version", version=neuralfactors.__version__)
     commands = parser.add_subparsers(title="commands")

@@ -102,6 +102,7 @@ class Choices:
         )
 
     def _start(self, variants: Sequence[str], *, tuning: bool) -> RunConfig:
+        """The run as the preset begins it or, without one, the procedure."""
         from neuralfactors._experiment import procedure_called
 
         if self.known:

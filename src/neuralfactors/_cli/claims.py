@@ -72,6 +72,7 @@ def claims(
 def _study(
     chosen: choices.Choices, claims: str, regressions: str, test: str | None, seeds: Iterable[int], trials: int
 ) -> Study:
+    """The study that the options ask for."""
     from neuralfactors._experiment.claims.recipes import CLAIMS, REGRESSIONS, check_claims
     from neuralfactors._experiment.claims.study import Study
     from neuralfactors._experiment.claims.training import BASIS, BIFURCATED

@@ -47,6 +47,7 @@ def evaluate(
 
 
 def _show(variant: str, names: list[str], metrics: Metrics) -> None:
+    """Print the figures of an evaluation."""
     lines = zip(names, map(percent, metrics.per_class), map(percent, metrics.iou), strict=True)
     show_table(("class", "right %", "IoU %"), list(lines))
     echo("\nConfusion, in % of the true class: rows are true classes, columns predictions in the same order.")

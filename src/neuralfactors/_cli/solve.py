@@ -135,6 +135,7 @@ def _write_labels(out: Path, result: Result) -> None:
 
 
 def _document(file: Path, problem: MapProblem, method: str, result: Result, seconds: float) -> dict[str, object]:
+    """What `--json` says of a result."""
     allowed = result.score > -math.inf
     return {
         "file": str(file),
@@ -158,6 +159,7 @@ def _finite(value: float) -> float | None:
 
 
 def _show(problem: MapProblem, result: Result, seconds: float, *, with_labels: bool) -> None:
+    """Print a result, and what its status means."""
     parts = [counted(len(problem.unary), "node"), counted(len(problem.edges), "edge")]
     if problem.factors:
         parts.append(counted(len(problem.factors), "larger factor"))

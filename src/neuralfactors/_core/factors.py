@@ -273,7 +273,7 @@ class Factor(nn.Module):
         if below.requires_grad:
             direction = self._direction(plus, minus)
             # As an argument of `backward` it would import torch's compiler, only to have its shape compared.
-            below.register_hook(lambda _: direction)
+            below.register_hook(lambda _: direction)  # type: ignore[no-untyped-call]
             torch.autograd.backward(below.sum())
 
     def _output(self) -> tuple[Tensor, Tensor | None]:

@@ -212,6 +212,7 @@ def _activation(activation: str | Callable[[], nn.Module]) -> Callable[[], nn.Mo
 
 
 def _linear(below: int, above: int, bias: bool, generator: torch.Generator | None) -> nn.Linear:
+    """A linear layer with uniform weights by the rule of Glorot, and biases of zero."""
     with warnings.catch_warnings():  # an empty layer draws nothing; torch's skip_init takes a second to import sympy
         warnings.filterwarnings("ignore", message="Initializing zero-element tensors")
         layer = nn.Linear(0, 0, bias=bias)

@@ -179,6 +179,7 @@ def _finished(row: Row, segmenter: Segmenter, model: Any) -> Row:
 
 
 def _settings(stages: Iterable[tuple[str, StructuredEstimator]]) -> dict[str, dict[str, Parameter]]:
+    """Class and parameters of every estimator, as a row records them."""
     found: dict[str, dict[str, Parameter]] = {}
     for name, stage in stages:
         known = {key: value for key, value in stage.plain_params().items() if key not in LEFT_OUT}

@@ -80,6 +80,7 @@ class Variant:
     def _parameters(
         self, n_images: int, changes: dict[str, Parameter], *, cnn: bool, labelled: float
     ) -> dict[str, Parameter]:
+        """Parameters of the last estimator: those of the variant and of the features, changed by `changes`."""
         if self.estimator is UnaryClassifier:
             return _logistic(n_images, {**self.parameters, **changes})
         if self.estimator is not StructuralSVM:

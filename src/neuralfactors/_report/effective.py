@@ -45,6 +45,7 @@ def shown(stages: Stages, targets: Mapping[str, Parameter]) -> dict[str, str]:
 
 
 def _of_model(known: Mapping[str, Parameter]) -> dict[str, str]:
+    """The settings of one estimator, by the names that tables use."""
     found: dict[str, str] = {"trained by": trained_by({MODEL: known})}
     for name, keys in PAIRS.items():
         values = [known[key] for key in keys if key in known]

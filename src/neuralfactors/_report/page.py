@@ -56,6 +56,7 @@ def render(results: RunResults) -> str:
 
 
 def _context(results: RunResults) -> dict[str, Any]:
+    """All that the templates of the page refer to."""
     settings, classes = results.run.settings, results.run.classes
     paper = published(settings.preset, settings.feature_kind)
     lines = tables.lines(results, paper)
@@ -140,6 +141,7 @@ def _confusions(results: RunResults) -> list[dict[str, Any]]:
 
 
 def _interactions(results: RunResults) -> list[dict[str, Any]]:
+    """Heat maps of the rows' mean interaction scores, where they have any."""
     names = [info.name for info in results.run.classes]
     tabled = [(row, row.metrics.interactions) for row in results.rows if row.metrics]
     return [
@@ -173,6 +175,7 @@ def _aligned(columns: Iterable[Mapping[str, str]]) -> list[tuple[str, list[str]]
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
+    """The entries of nested tables under their joined names, as text."""
     flat: dict[str, str] = {}
     for key, value in table.items():
         if isinstance(value, dict) and value:
@@ -184,6 +187,7 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, str]:
 
 @cache
 def _environment() -> Environment:
+    """What renders the templates: their filters, names and assets."""
     loader = FileSystemLoader(ASSETS)
     environment = Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined

@@ -114,6 +114,7 @@ def _inside(path: Path, folder: Path) -> Path:
 
 
 def _read_image(path: Path) -> tuple[str, tuple[int, int]]:
+    """A picture as a data URI, reduced where it is large, and its size."""
     data = check_regular(path).read_bytes()
     with _readable(path), Image.open(io.BytesIO(data)) as opened:
         kind, picture = opened.format, opened.convert("RGB")

@@ -92,6 +92,7 @@ def reason(error: Exception, folder: Path) -> str:
 
 
 def _read_run(folder: RunFolder) -> RunResults:
+    """A run with all that can be read of it; what is missing or damaged is noted among the problems."""
     results = RunResults(folder, folder.run())
     settings = results.run.settings
     begun = [folder.row(key) for key in NAMES if key in settings.variants and folder.row(key).path.is_dir()]
@@ -109,6 +110,7 @@ def _read_run(folder: RunFolder) -> RunResults:
 
 
 def _read_row(folder: RowFolder, results: RunResults) -> RowResults | None:
+    """A row with all that can be read of it; what is missing or damaged is noted among the problems."""
     results.miss(folder.row.path)
     row = results.attempt(folder.checked_row)
     if row is None:

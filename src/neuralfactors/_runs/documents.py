@@ -127,6 +127,7 @@ def _checked(value: Any, kind: type, name: str) -> Any:
 
 
 def _decode_record(kind: Any, value: dict[str, Any], name: str) -> Any:
+    """A record of JSON; refused where a key is unknown or missing."""
     known = {field.name: field for field in fields(kind)}
     for key in value:
         if key not in known:

@@ -91,6 +91,7 @@ def write_cells(
 def _make_picture(
     rng: np.random.Generator, shape: tuple[int, int], noise: float
 ) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """A picture of cells and the walls between them, and its label map."""
     cell, depth = _partition(rng, shape)
     width = HALF_WIDTH * (1 + WOBBLE * _field(rng, shape, BEND_LENGTH))
     plasma = PLASMA + PLASMA_SPREAD * rng.normal(size=cell.max() + 1)

@@ -142,6 +142,7 @@ class Classes:
     def _look_up(
         self, values: NDArray[np.int64], known: Sequence[int], source: object, name: Callable[[int], str]
     ) -> NDArray[np.int64]:
+        """Labels of pixels that have the `values`; refused where one of these is unknown."""
         labels = np.array(self._labels)
         present = _distinct(values)
         position = {value: n for n, value in enumerate(known)}

@@ -175,6 +175,7 @@ def write_folder(
 
 
 def _write_pairs(place: Path, pairs: Iterable[Pair], classes: Classes) -> int:
+    """Write images and label maps as an `ImageFolder` has them; returns how many."""
     for part in (IMAGES, LABELS):
         (place / part).mkdir()
     palette = np.zeros((256, 3), dtype=np.uint8)
@@ -226,6 +227,7 @@ def _indices_of(path: Path, names: list[str], first: Path) -> NDArray[np.integer
 
 
 def _load_mat(path: Path) -> tuple[NDArray[np.integer], list[str]]:
+    """Numbers of the classes of the pixels (H, W), and the names of these classes."""
     try:
         content = scipy.io.loadmat(path, squeeze_me=True)
         indices, names = (

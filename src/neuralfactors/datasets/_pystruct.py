@@ -99,6 +99,7 @@ def _find(path: Given, name: str) -> Path:
 
 
 def _snakes(stored: Any, part: str, colours: NDArray[Any], by_direction: bool) -> GraphsAndLabels:
+    """Graphs and labels of the pictures of one part."""
     shapes = stored[f"X_{part}_shapes"][:, :2]
     ends = np.cumsum(shapes.prod(axis=1))[:-1]
     pictures = np.split(stored[f"X_{part}_flat"], ends)
@@ -111,6 +112,7 @@ def _snakes(stored: Any, part: str, colours: NDArray[Any], by_direction: bool) -
 
 
 def _snake_graph(colour: NDArray[np.int64], n_colours: int, by_direction: bool) -> Graph:
+    """The grid of a picture; a node has the colours of the nine pixels around it."""
     height, width = colour.shape
     around = np.pad(colour, 1, constant_values=n_colours)
     shifts = [around[a : a + height, b : b + width].ravel() for a in range(3) for b in range(3)]

@@ -286,6 +286,7 @@ def _flipped(rng: np.random.Generator, Y: Labels, noise: int) -> NDArray[np.floa
 
 
 def _draw(rng: np.random.Generator, stamps: list[Labels], size: int, count: int, centre: bool) -> Labels:
+    """A label map with `count` patterns at random places, of which no two overlap."""
     y = np.zeros((size, size), dtype=np.int64)
     for _ in range(count):
         stamp = stamps[rng.integers(len(stamps))]

@@ -93,6 +93,7 @@ class StructuredEstimator(Saved, Predictor):
         return estimator
 
     def _take_sizes(self, samples: Samples) -> None:
+        """Remember what the samples say of labels, features and types."""
         self.n_labels_ = int(samples.n_labels)
         self.n_node_features_ = samples.n_node_features
         self.n_edge_features_ = samples.n_edge_features

@@ -194,6 +194,7 @@ class GradientEstimator(StructuredEstimator):
         return check_part("trainer", self.part("trainer"), Subgradient)
 
     def _settings(self) -> TrainingSettings:
+        """What training needs to know, with "auto" as it was given."""
         objective = self._objective()
         unary, interaction = self._networks()
         return TrainingSettings(

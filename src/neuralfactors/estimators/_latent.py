@@ -164,6 +164,7 @@ class LatentSVM(Saved, LabelledPredictor):
         return self._known_states.counts if self._known_states.typed else self._known_states.counts[0]
 
     def _alternate(self, X: list[Graph], samples: Samples, states: list[Labels], rounds: int) -> None:
+        """Improve the model and complete the states in turns, `rounds` times at most."""
         for self.n_iter_ in range(1, rounds + 1):
             with warnings.catch_warnings(record=True) as told:
                 warnings.simplefilter("always", UserWarning)

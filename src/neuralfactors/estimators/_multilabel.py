@@ -249,6 +249,7 @@ def _check_points(X: ArrayLike) -> NDArray[np.float32]:
 
 
 def _mutual_information(Y: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mutual information (K, K) of all pairs of labels, over the samples that know both."""
     known = (Y >= 0).astype(np.float64)
     values = [np.equal(Y, value).astype(np.float64) for value in (0, 1)]
     counts = np.maximum(known.T @ known, 1.0)
@@ -261,6 +262,7 @@ def _mutual_information(Y: NDArray[np.int64]) -> NDArray[np.float64]:
 
 
 def _label_pairs(edges: str | ArrayLike, Y: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The pairs of labels (E, 2) that interact; refused unless they are a known word or valid pairs."""
     n_outputs = Y.shape[1]
     if isinstance(edges, str):
         check_option("edges", edges, ("chow_liu", "full"))

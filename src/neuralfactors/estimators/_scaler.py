@@ -130,6 +130,7 @@ class GraphScaler(TransformerMixin, BaseEstimator):
             scaler.partial_fit(np.concatenate(features))
 
     def _changed(self, X: Sequence[Graph], method: str) -> list[Graph]:
+        """Graphs whose features the `method` of the scalers has changed."""
         check_is_fitted(self)
         X = check_sequence("X", X)
         graphs = [X[n] for n in range(len(X))]

@@ -81,6 +81,7 @@ def grid_directions(height: int, width: int, neighbours: int = 4) -> NDArray[np.
 
 
 def _edges_by_step(height: int, width: int, neighbours: int) -> list[NDArray[np.int64]]:
+    """Edges (E, 2) of a grid, an array for each step from a node to a neighbour."""
     if neighbours not in STEPS:
         raise ValueError(f"neighbours must be one of {sorted(STEPS)}, got {neighbours!r}")
     nodes = np.arange(height * width, dtype=np.int64).reshape(height, width)

@@ -68,6 +68,7 @@ class Descent:
         self.workspace, self.workload = Workspace(), Workload(model)
 
     def _parameter_groups(self) -> list[dict[str, Any]]:
+        """The factors' parameters with their rates and their C, as optimisers take them."""
         groups, trainer = [], self.settings.trainer
         for k, part in enumerate(PARTS):
             factor = getattr(self.model, part)

@@ -96,6 +96,7 @@ class Reliability:
 
 
 def _check_nodes(Y: list[NDArray[Any]], P: list[NDArray[Any]], weight: list[NDArray[Any]]) -> None:
+    """Refuse labels, probabilities and weights that do not belong together."""
     if not len(Y) == len(P) == len(weight):
         raise ValueError(f"Y, P and weight need an array per graph, got {len(Y)}, {len(P)} and {len(weight)}")
     for n, (y, p, w) in enumerate(zip(Y, P, weight, strict=True)):

@@ -175,7 +175,7 @@ class Describer:
         return described, self._scaling().apply(described.graph)
 
     def _labelled(self, samples: Sequence[LabelledImage], *, learn: bool = False) -> LabelledGraphs:
-        # One pass over the images, in which each graph and each label map is looked at once.
+        """Graphs and labels of images, in one pass in which each graph and each label map is looked at once."""
         images = self.builder.open([image_source(sample) for sample in samples], learn=learn)
         truth, seen, left = [], {}, MEMORY
         learner = ScalingLearner() if learn else None
@@ -320,11 +320,13 @@ def _come_with(what: str, samples: Sequence[LabelledImage]) -> bool:
 
 
 def _n_own(samples: Sequence[LabelledImage]) -> int:
+    """How many features of a region or pixel the images come with."""
     reader = reader_of(samples[0], "features")
     return check_features(reader()).shape[-1] if _come_with("features", samples) and reader is not None else 0
 
 
 def _label_counts(sample: LabelledImage, image: ImageGraph) -> NDArray[np.int64]:
+    """Pixels (V, K + 1) of an image's regions by label; refused where the label map has another size."""
     labels = check_label_map(sample.read_labels(), sample.name)
     if labels.shape != image.shape:
         sizes = f"{labels.shape[1]} × {labels.shape[0]}, but the image is {image.shape[1]} × {image.shape[0]}"

@@ -70,6 +70,7 @@ class FineTuning:
         return history
 
     def _run_epoch(self, epoch: int) -> float:
+        """Pass once over all images; returns the mean loss."""
         n, settings = len(self.columns), self.descent.settings
         size = settings.batch_size if isinstance(settings.batch_size, int) else n
         order = np.random.default_rng([settings.seed, epoch]).permutation(n).tolist()

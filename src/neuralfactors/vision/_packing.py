@@ -55,6 +55,7 @@ def _few_bytes(array: NDArray[np.integer]) -> NDArray[np.integer]:
 
 
 def _pack_columns(array: NDArray[np.float32]) -> Iterator[tuple[str, NDArray[np.generic]]]:
+    """Parts of a matrix by name: blocks of columns, of which rows that repeat are stored once."""
     firsts = list(range(0, array.shape[1], COLUMNS))
     yield "first", np.array(firsts)
     for first in firsts:

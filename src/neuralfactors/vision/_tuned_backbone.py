@@ -106,6 +106,7 @@ class TrainableColumns:
         return Columns(self.n_columns - after - nodes.shape[1], nodes), Columns(words + fixed, ends)
 
     def _operator(self, m: Tensor) -> Tensor:
+        """The sparse matrix that averages a map of the size of `m` over the regions."""
         size = (m.shape[0], m.shape[1])
         if size not in self._operators:
             found = mean_operator(self.regions, *size).tocoo()

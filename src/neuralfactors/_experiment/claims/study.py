@@ -133,6 +133,7 @@ class _Running:
         return found
 
     def _search(self, bench: Bench, recipe: str, kept: Document[Chosen], known: Sequence[float]) -> Chosen:
+        """The best rates of a side; the scores of the trials that are `known` are not computed again."""
         start, begun = self._start(bench, recipe), bench.rates(recipe)
         space = [Dimension(name, now / 10**DECADES, now * 10**DECADES, now) for name, now in begun.items()]
         plan = Plan(space, self.study.n_trials, bench.config.seed)
@@ -190,6 +191,7 @@ class _Running:
         return ClaimsReport(settings, shared, study.seeds, study.n_trials, n_images, command, claims)
 
     def _claim(self, key: str, regression: Regression) -> ClaimFigures:
+        """The figures of a claim: both sides, their difference and, for some, the synergy."""
         claim = CLAIMS[key]
         sides = {recipe: self._counts(recipe, regression) for recipe in (claim.better, claim.worse)}
         better, worse = sides[claim.better], sides[claim.worse]

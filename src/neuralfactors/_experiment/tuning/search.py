@@ -110,6 +110,7 @@ def _check_validation(config: RunConfig, data: ImageFolder, search: Search) -> N
 def _run_trials(
     left: Mapping[int, Mapping[str, float]], plan: Plan, folder: RunFolder, means: Means
 ) -> Iterable[Trial]:
+    """The trials that are left, as they end."""
     cache = None if means.cache is None else os.fspath(means.cache)
     place = os.fspath(folder.path)
     tasks = [Task(place, cache, number, plan.stage(number), parameters) for number, parameters in left.items()]
@@ -120,6 +121,7 @@ def _run_trials(
 
 
 def _write_best(folder: RunFolder, run: Run, trials: Mapping[int, Trial]) -> None:
+    """Write the settings of the best trial, and that the search is over."""
     config, best = run.settings, best_trial(trials.values())
     variant = config.variants[0]
     targets = {name: value for name, value in vars(targets_of(config, variant)).items() if value is not None}

@@ -89,6 +89,7 @@ def _curve(row: RowResults, quantity: Quantity) -> tuple[list[int], list[float]]
 
 
 def _figure(all_series: list[Series], quantity: Quantity) -> Markup | None:
+    """A chart of one quantity over the epochs, a curve for each series; None where there is none."""
     if not all_series:
         return None
     names = [series.row.variant.printed for series in all_series]
@@ -121,6 +122,7 @@ def _height(values: Sequence[float], quantity: Quantity) -> Axis:
 
 
 def _draw(series: Series, x: svg.Scale, y: svg.Scale, right: float, label_at: float) -> Markup:
+    """A curve with its marks, and the name of its row at the right."""
     points = [(x(epoch), y(value)) for epoch, value in zip(series.epochs, series.values, strict=True)]
     path = "M" + "L".join(f"{px:.1f} {py:.1f}" for px, py in points)
     marked = np.unique(np.linspace(0, len(points) - 1, min(5, len(points))).astype(int))

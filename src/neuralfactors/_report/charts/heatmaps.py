@@ -65,6 +65,7 @@ def _heat_map(
     numbers: list[Markup],
     axes: tuple[str, str],
 ) -> Markup:
+    """The squares of a matrix, in layers of one colour each, with numbers and the names of classes along its sides."""
     n, size = len(names), CELL * len(names)
     drawn = [svg.tag("rect", x=MARGIN, y=MARGIN, width=size, height=size, class_="heat-ground")]
     for class_, shades in layers.items():
