@@ -12,8 +12,8 @@ from sklearn.datasets import load_iris
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
-from neuralfactors import Graph, Network
-from neuralfactors.datasets import make_chains, make_grids
+from neuralfactors import Graph, Network, grid_graph
+from neuralfactors.datasets import make_blocks, make_chains, make_grids
 from neuralfactors.estimators import (
     CuttingPlaneSVM,
     Decoder,
@@ -147,6 +147,13 @@ def test_classical_frank_wolfe_agrees():
     classical = FrankWolfeSVM(1.0, corrective=False, tol=1e-3, max_iter=2000).fit(X, Y)
     assert classical.converged_
     assert classical.objective_ == pytest.approx(CuttingPlaneSVM(1.0, tol=1e-6).fit(X, Y).objective_, rel=1e-3)
+
+
+def test_frank_wolfe_converges_on_few_graphs_by_default():
+    X, Y = make_blocks(5, random_state=0)
+    svm = FrankWolfeSVM(C=1.0).fit([grid_graph(x) for x in X], [y.ravel() for y in Y])
+    assert svm.converged_
+    assert svm.history_[-1]["epoch"] > 200  # passes that see five graphs each
 
 
 @pytest.mark.parametrize("learner", [CuttingPlaneSVM, FrankWolfeSVM])

@@ -232,8 +232,8 @@ class FrankWolfeSVM(ConvexEstimator):
         1 shows a progress bar.
     tol : float, default=1e-2
         Stop when the duality gap is at most this share of the objective.
-    max_iter : int, default=200
-        Passes over the data, as in `CuttingPlaneSVM`.
+    max_iter : int, default=1000
+        Passes over the data, as in `CuttingPlaneSVM`. A pass over few graphs does little, so that they need many.
     bias : bool, default=True
         As in `Network`.
     symmetric : bool or sequence of int, default=False
@@ -274,6 +274,7 @@ class FrankWolfeSVM(ConvexEstimator):
     """
 
     _: KW_ONLY
+    max_iter: int = 1000
     check_every: int = 5
     corrective: bool = True
     random_state: RandomState = 0
