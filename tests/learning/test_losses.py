@@ -208,6 +208,7 @@ def test_report_tells_of_the_last_call():
     assert loss.report.optimal == 1.0
     assert loss.report.gap == pytest.approx(0.0, abs=1e-9)
     assert loss.report.differing == pytest.approx(float((loss.report.z != y).float().mean()))
+    assert repr(loss.report).startswith("LossReport(optimal=1, within_tol=1, differing=")
 
 
 def test_poor_inference_is_reported():

@@ -41,6 +41,10 @@ class LossReport:
         self.y = y  # (V,)
         self.below = found.negative  # (G,)
 
+    def __repr__(self) -> str:
+        shares = f"optimal={self.optimal:.3g}, within_tol={self.within_tol:.3g}, differing={self.differing:.3g}"
+        return f"LossReport({shares}, gap={self.gap:.3g})"
+
     @property
     def gap(self) -> float:
         """Mean distance between score and bound of the inference, in units of the loss."""
