@@ -25,6 +25,8 @@ def compared(compare, tmp_path_factory):
     out = tmp_path_factory.mktemp("compared") / "run"
     result = compare(out, "--seeds", "2", "--limit", "CP=4", "--json")
     assert result.code == 0, result.err
+    for line in ("seed 0 (0 of 2 done)", "seed 1 (1 of 2 done, about ", "training CP (2 of 8)"):
+        assert line in result.err
     return out, json.loads(result.out)
 
 

@@ -41,6 +41,12 @@ def test_predict_leaves_hidden_files_of_a_folder_alone(call, trained, scenes, tm
     assert call("predict", trained, tmp_path / "new", "--out", tmp_path / "maps").code == 0
 
 
+def test_predict_tells_how_much_is_left(call, trained, scenes, tmp_path):
+    told = call("predict", trained, scenes / "images", "--out", tmp_path).err.splitlines()
+    assert "(1 of 12 done, about " in told[0]
+    assert told[-1].endswith(".png (12 of 12 done)")
+
+
 def test_predict_takes_a_folder_and_can_be_quiet(call, trained, scenes, tmp_path):
     result = call("predict", trained, scenes / "images", "--out", tmp_path, "--quiet")
     assert (result.code, result.out, result.err) == (0, "", "")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from time import perf_counter
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +16,7 @@ from neuralfactors._cli.late_imports import load_late
 from neuralfactors._cli.terminal import tell
 from neuralfactors._cli.terminal_tables import show_json
 from neuralfactors._common.files import sweep
+from neuralfactors._common.time_left import told_progress
 from neuralfactors._runs import RunFolder
 
 if TYPE_CHECKING:
@@ -57,9 +59,12 @@ def predict(
     results = []
     beside: dict[What, Path | None] = {"regions": regions_from, "features": features_from}
     each = partial(_predict, segmenter, out=out, beside=beside, confidence=confidence)
+    start = perf_counter()
     for result in each_on_all_cores(each, inputs):
         results.append(result)
-        tell(f"{result['image']} → {result['labels']}")
+        told = f"{result['image']} → {result['labels']}"
+        progress = told_progress(len(results), len(inputs), perf_counter() - start)
+        tell(f"{told} ({progress})" if len(inputs) > 1 else told)
     if as_json:
         show_json(results)
 

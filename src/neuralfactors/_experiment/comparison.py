@@ -7,7 +7,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from time import perf_counter
 
+from neuralfactors._common.time_left import told_progress
 from neuralfactors._experiment.data import Means, open_data, open_folder, refuse_changed, used_splits
 from neuralfactors._experiment.models import check_config, usable_run
 from neuralfactors._experiment.training import describe_run, leader_alone_in, resume_run, threads_of, train
@@ -74,14 +76,23 @@ def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
     return folder.path
 
 
+def _is_finished(place: RunFolder) -> bool:
+    return place.is_begun and place.run().finished is not None
+
+
 def _resume_seeds(folder: RunFolder, run: Run, means: Means) -> None:
     """Every seed in turn: continued where it has begun, trained from scratch where not."""
     ranks = Ranks.current()
     with threads_of(run):
         if not run.finished:
             refuse_changed(run, open_folder(run.settings))
-        for seed in run.seeds or ():
+        seeds, start = run.seeds or (), perf_counter()
+        n_before = sum(_is_finished(folder.seed(seed)) for seed in seeds)
+        for number, seed in enumerate(seeds):
             place = folder.seed(seed)
+            if len(seeds) > 1 and number >= n_before:
+                told = told_progress(number - n_before, len(seeds) - n_before, perf_counter() - start)
+                logger.info("seed %d (%s)", seed, told)
             if ranks.said_by_leader(place.is_begun):
                 resume_run(place, means)
             else:  # all seeds are judged by the same images

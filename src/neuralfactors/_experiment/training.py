@@ -89,8 +89,8 @@ def _train_rows(run: Run, data: ImageFolder, folder: RunFolder, means: Means) ->
             logger.info("%s", line)
         if prepared.test is not None and config.n_examples and ranks.leads:
             write_examples(folder, prepared.test, data.classes.palette, config.n_examples)
-        for row in left:
-            logger.info("training %s", row.variant)
+        for number, row in enumerate(left, 1):
+            logger.info("training %s%s", row.variant, f" ({number} of {len(left)})" if len(left) > 1 else "")
             (train_row if ranks.leads else help_train_row)(row, config, prepared, verbose=means.verbose)
     if ranks.leads:
         folder.document.write(run.ended())
