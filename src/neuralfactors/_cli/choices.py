@@ -116,6 +116,7 @@ class Choices:
 
 
 def _limits(limits: Sequence[str], variants: Sequence[str]) -> dict[str, int]:
+    """Numbers of training images by variant, "*" for all, of options such as `CP=300`."""
     found = {}
     for limit in limits:
         name, _, number = limit.rpartition("=")

@@ -86,6 +86,7 @@ class FactorModel(nn.Module):
         return features[:1] if alike else features
 
     def _values(self, part: str, features: Tensor, workspace: Workspace | None) -> Tensor:
+        """What a factor says of each row of `features`; refused where these are of another width."""
         factor = getattr(self, part)
         if isinstance(factor, Factor) and features.shape[1] != factor.n_features:
             rows = "nodes" if part == "unary" else "edges"

@@ -101,6 +101,7 @@ class TypedModel(FactorModel):
         return values
 
     def _interaction(self, batch: GraphBatch, types: Tensor, tables: RaggedTables) -> Tensor:
+        """Scores of all edges, one table after another, each by the factor of its pair of types."""
         values = batch.edge_features.new_zeros(tables.n_entries)
         ends = types[batch.edges]
         factors = () if self.interaction is None else self.interaction.children()

@@ -141,6 +141,7 @@ def _read_map(path: Path, size: tuple[int, int], n_labels: int) -> Labels:
 
 
 def _map_uri(labels: Labels, colors: list[Color]) -> str:
+    """A label map in its colours as a data URI."""
     if len(colors) > 256:  # no palette holds them
         picture = Image.fromarray(np.array(colors, dtype=np.uint8)[labels])
     else:

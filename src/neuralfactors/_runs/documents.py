@@ -148,6 +148,7 @@ def _decode_tuple(kinds: tuple[Any, ...], value: list[Any], name: str) -> tuple[
 
 
 def _decode_array(kind: type[np.generic], value: Any, name: str) -> Any:
+    """A table of JSON as an array; refused unless it is one of finite numbers."""
     try:
         array = np.array(_checked(value, list, name))
     except ValueError as error:  # lines of different lengths

@@ -207,6 +207,7 @@ class ImageFolder:
         return len(self._samples)
 
     def _find_samples(self) -> dict[str, Sample]:
+        """The images that have a label map, by name; refused where a label map has no image."""
         images, labels = _files(self.root / IMAGES), _files(self.root / LABELS)
         alone = sorted(labels.keys() - images.keys())
         if alone:

@@ -88,6 +88,7 @@ def load_scene(path: Given = None) -> tuple[Table, Table]:
 
 
 def _find(path: Given, name: str) -> Path:
+    """The file of that name; None: in the folder that the environment names."""
     if path is not None:
         return Path(path)
     folder = os.environ.get(VARIABLE)

@@ -120,6 +120,7 @@ def write_scenes(
 
 
 def _make_scene(rng: np.random.Generator, shape: tuple[int, int], noise: float) -> Scene:
+    """A picture of a scene and its label map."""
     bands = LAYOUTS[rng.integers(len(LAYOUTS))]
     labels = _draw_bands(rng, shape, bands)
     for home, blob in ((SKY, BALLOON), (WATER, BOAT)):
@@ -134,6 +135,7 @@ def _make_scene(rng: np.random.Generator, shape: tuple[int, int], noise: float) 
 
 
 def _draw_bands(rng: np.random.Generator, shape: tuple[int, int], bands: Sequence[int]) -> NDArray[np.int64]:
+    """Labels (H, W) of bands one below another, with wavy borders."""
     height, width = shape
     shares = rng.dirichlet(np.full(len(bands), 6.0))
     labels = np.full(shape, bands[0], dtype=np.int64)

@@ -69,6 +69,7 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _stack(series: Any) -> Stack:
+    """Sizes of a series of pages; refused where these are no picture, or too large."""
     sizes = dict(zip(series.axes, series.shape, strict=True))
     if not {"X", "Y"} <= sizes.keys():
         raise ValueError(f"its axes are {series.axes}, without rows and columns")

@@ -120,6 +120,7 @@ class GraphScaler(TransformerMixin, BaseEstimator):
         return tags
 
     def _see(self, scaler: Any, features: list[Any]) -> None:
+        """Let a scaler learn from the rows of all graphs."""
         if any(is_sparse(rows) for rows in features):
             if self.with_mean:
                 raise ValueError(

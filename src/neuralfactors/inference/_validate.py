@@ -176,6 +176,7 @@ def _distinct(tables: ArrayLike, n_edges: int) -> ArrayLike:
 
 
 def _edges(edges: ArrayLike) -> NDArray[np.int64]:
+    """Edges (E, 2), int64 and contiguous; refused unless they are integers of that shape."""
     array = np.asarray(edges)
     if array.size == 0:
         return np.zeros((0, 2), np.int64)

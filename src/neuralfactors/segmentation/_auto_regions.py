@@ -125,6 +125,7 @@ class RegionTrial:
 
 
 def _fine_enough(trial: RegionTrial, settings: FeatureSettings) -> RegionChoice:
+    """Settings with twice as many regions as long as that pays, and why there are no more."""
     while True:
         reached, n_regions = trial.aim(settings), min(2 * settings.n_regions, trial.most)
         if n_regions < LEAST_STEP * settings.n_regions:

@@ -82,6 +82,7 @@ class FineTuning:
         return total / n
 
     def _step(self, numbers: Sequence[int], rate: float) -> float:
+        """One update from some images; returns the sum of their losses."""
         self.optimizer.zero_grad()
         total = 0.0
         for n in numbers:  # one by one, so that memory does not grow with their number

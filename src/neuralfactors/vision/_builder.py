@@ -289,6 +289,7 @@ class FeatureBuilder:
         return self.dask is None and (cores == 1 or (cores <= MAX_THREADS and not self.settings.uses_cnn))
 
     def _map(self, task: Callable[[Any], Any], items: Iterable[Any], total: int, title: str) -> Iterator[Any]:
+        """Results of `task` on the cores or the cluster that this builder may use."""
         several = total > 1
         return map_items(
             task,

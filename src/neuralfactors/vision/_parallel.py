@@ -51,6 +51,7 @@ def _with_bar(results: Iterable[Result], title: str, total: int) -> Iterable[Res
 
 @contextmanager
 def _dask_backend(address: str) -> Iterator[None]:
+    """Joblib inside works on the cluster of the scheduler at `address`."""
     try:
         from distributed import Client
     except ImportError as error:

@@ -299,6 +299,7 @@ def is_option(name: str) -> bool:
 
 
 def _flattened(options: Options) -> Iterator[tuple[str, Parameter | Mapping[str, Parameter]]]:
+    """All options, those of parts under their joined names."""
     for name, value in options.items():
         if name not in PARTS:
             yield name, value
