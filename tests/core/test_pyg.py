@@ -63,11 +63,22 @@ def test_labels_of_whole_graphs_are_none_of_nodes(y):
     assert Graph.from_pyg(one)[1] is None
 
 
+def test_features_of_no_edges_have_their_width():
+    data = SimpleNamespace(x=torch.zeros(1, 2), edge_index=torch.zeros(2, 0).long(), edge_attr=torch.zeros(0, 3))
+    assert GraphBatch.from_pyg(data).edge_features.shape == (0, 3)
+
+
+def test_node_numbers_of_32_bits_do_not_overflow():
+    data = SimpleNamespace(x=torch.zeros(2**16 + 1, 1), edge_index=torch.tensor([[2**16], [0]]).int())
+    assert GraphBatch.from_pyg(data).edges.tolist() == [[2**16, 0]]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"edge_index": torch.zeros(3, 2)}, r"edge_index must have shape \(2, E\), got \(3, 2\)"),
         ({"y": torch.tensor([1, 0])}, "y must contain an integer label for each of 3 nodes, got torch.int64"),
+        ({"edge_attr": torch.zeros(8)}, r"edge_attr needs one row for each of 4 edges, got \(8,\)"),
         ({"batch": torch.tensor([0, 1, 0])}, "batch must name the nodes of one graph after those of the other"),
     ],
 )

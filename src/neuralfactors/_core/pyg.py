@@ -18,16 +18,15 @@ def pieces_of(data: Any, mask: str | None) -> dict[str, Tensor | None]:
     if ends.ndim != 2 or len(ends) != 2:
         raise ValueError(f"edge_index must have shape (2, E), got {tuple(ends.shape)}")
     node_graph, node_ptr = _graphs(data, len(x))
+    ends = ends.to(torch.int64)  # products of narrower numbers would overflow below
     order = _kept(ends, len(x))
     order = order[node_graph[ends[0, order].cpu()].argsort(stable=True).to(order.device)]  # graph by graph
-    edges = ends.T.to(torch.int64)[order]
-    attributes = getattr(data, "edge_attr", None)
-    features = x.new_zeros(len(edges), 0) if attributes is None else attributes.reshape(ends.shape[1], -1)[order]
+    edges = ends.T[order]
     counts = torch.bincount(node_graph[edges[:, 0].cpu()], minlength=len(node_ptr) - 1)
     return {
         "node_features": x,
         "edges": edges,
-        "edge_features": features,
+        "edge_features": _edge_features(data, ends.shape[1], x)[order],
         "node_ptr": node_ptr,
         "edge_ptr": pointers_of(counts),
         "y": _labels(data, len(x), len(node_ptr) - 1, mask),
@@ -53,6 +52,16 @@ def _kept(ends: Tensor, n_nodes: int) -> Tensor:
     there, back = ends[0] * n_nodes + ends[1], ends[1] * n_nodes + ends[0]
     every = torch.arange(ends.shape[1], device=ends.device)
     return every[ends[0] <= ends[1]] if bool(torch.isin(there, back).all()) else every
+
+
+def _edge_features(data: Any, n_edges: int, x: Tensor) -> Tensor:
+    given = getattr(data, "edge_attr", None)
+    if given is None:
+        return x.new_zeros(n_edges, 0)
+    if given.shape[:1] != (n_edges,):
+        raise ValueError(f"edge_attr needs one row for each of {n_edges} edges, got {tuple(given.shape)}")
+    rows: Tensor = given[:, None] if given.ndim == 1 else given.flatten(1)
+    return rows
 
 
 def _labels(data: Any, n_nodes: int, n_graphs: int, mask: str | None) -> Tensor | None:
