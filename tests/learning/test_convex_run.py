@@ -48,3 +48,9 @@ def test_the_best_weights_are_kept_and_end_in_the_model():
     run.finish(problem)
     assert (problem.w == 0.1).all()
     assert all((parameter == 0.1).all() for parameter in problem.model.parameters())
+
+
+def test_a_tiny_objective_is_not_taken_for_none():
+    run = noted(hinge=5.0, gap=0.0, dual=0.0, C=1e-16)
+    assert run.duality_gap == run.best > 0
+    assert not run.converged

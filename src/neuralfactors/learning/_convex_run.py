@@ -78,7 +78,7 @@ class ConvexRun:
 
     @property
     def _allowed(self) -> float:
-        return self.tol * max(abs(self.best), 1e-12)
+        return self.tol * abs(self.best)
 
     def over(self, callbacks: Sequence[Callback]) -> bool:
         """Whether to stop: a callback says so, the gap is small enough, or no further pass would help."""
