@@ -92,6 +92,13 @@ def test_hidden_nodes_carry_no_cost_and_join_what_belongs_together():
     assert LatentSVM(1, base=FrankWolfeSVM()).fit(graphs, labels).score(graphs, labels) == 1.0
 
 
+def test_class_weight_names_labels_where_each_has_one_state(chains):
+    Y = [np.array(["a", "b", "c"])[y] for y in chains[1]]
+    base = StructuralSVM((), (), max_iter=1, class_weight={"b": 2.0})
+    latent = LatentSVM(1, base=base, max_iter=1).fit(chains[0], Y)
+    assert np.asarray(latent.base_.class_weight).tolist() == [1.0, 2.0, 1.0]
+
+
 def test_states_of_a_label_cost_nothing_among_themselves(chains):
     latent = LatentSVM([2, 1, 1], base=StructuralSVM((), (), max_iter=1, class_weight=[1.0, 2.0, 3.0]), max_iter=1)
     costs = np.asarray(latent.fit(*chains).base_.class_weight)

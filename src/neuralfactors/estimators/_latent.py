@@ -312,10 +312,12 @@ class LatentSVM(Saved, LabelledPredictor):
     def _costs(self, samples: Samples) -> dict[str, Any]:
         """The base's own weight of classes, for states: those of one label are equally right."""
         known = self.part("base").get_params(deep=False)
-        if "class_weight" not in known or self._known_states.typed or not self._known_states.hidden:
+        if "class_weight" not in known or self._known_states.typed:
             return {}
         labels = self._known_states.by_type[0]
         weight = samples.class_weight(known["class_weight"])
+        if not self._known_states.hidden:
+            return {"class_weight": weight}
         weight = np.ones(samples.n_labels) if weight is None else weight
         square = weight if weight.ndim == 2 else weight[:, None] * (1 - np.eye(samples.n_labels))
         return {"class_weight": square[np.ix_(labels, labels)]}
