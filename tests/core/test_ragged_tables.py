@@ -197,3 +197,9 @@ def test_labels_that_a_node_does_not_have_are_refused():
             own.score(torch.tensor(y))
     with pytest.raises(ValueError, match=r"the table of edge \(0, 1\) must have shape \(2, 3\), got \(3, 2\)"):
         Potentials.ragged([torch.zeros(2), torch.zeros(3)], [torch.zeros(3, 2)], torch.tensor([[0, 1]]))
+
+
+@pytest.mark.parametrize("edge", [[-1, 0], [0, 2]])
+def test_node_numbers_that_do_not_exist_are_refused(edge):
+    with pytest.raises(ValueError, match=rf"edges must contain node numbers from 0 to 1, got \[{edge[0]}, {edge[1]}\]"):
+        Potentials(torch.zeros(2, 2), torch.zeros(4), torch.tensor([edge]), sizes=torch.tensor([2, 2]))

@@ -30,6 +30,10 @@ def check_sizes(unary: Tensor, sizes: Tensor, edges: Tensor) -> None:
         raise ValueError(f"sizes must be int64, one per row of unary, from 1 to its {unary.shape[-1]} columns")
     if edges.ndim != 2 or edges.shape[1] != 2 or edges.dtype != torch.int64:
         raise ValueError(f"edges must be int64 of shape (E, 2), got {edges.dtype} of shape {tuple(edges.shape)}")
+    beyond = torch.nonzero(((edges < 0) | (edges >= len(sizes))).any(dim=1))  # negative ones would count from the end
+    if len(beyond):
+        ends = edges[beyond[0, 0]].tolist()
+        raise ValueError(f"edges must contain node numbers from 0 to {len(sizes) - 1}, got {ends}")
 
 
 def check_entries(interaction: Tensor, n_entries: int) -> None:
