@@ -6,6 +6,7 @@ import dataclasses
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any
 
 from neuralfactors._common.parameters import Parameter
@@ -51,6 +52,7 @@ class WordSettings:
     root: bool = True
 
     def __post_init__(self) -> None:
+        _check_types(self)
         _check_at_least_one(self, "stride", "radius")
         if not 0 <= (self.softness or 0.0) < math.inf:
             raise ValueError(f"softness must be positive, or 0 for the nearest word only, got {self.softness}")
@@ -95,6 +97,7 @@ class CNNSettings:
     finetune_rate: float = 1e-4
 
     def __post_init__(self) -> None:
+        _check_types(self)
         if self.maps < 1:
             raise ValueError(f"maps must be at least 1, got {self.maps}")
         if not self.scale >= 0:
@@ -177,6 +180,7 @@ class FeatureSettings:
     n_own: int = 0
 
     def __post_init__(self) -> None:
+        _check_types(self)
         if self.features not in KINDS:
             raise ValueError(f"features must be one of {', '.join(map(repr, KINDS))}, got {self.features!r}")
         object.__setattr__(self, "random_state", seed_of(self.random_state))
@@ -317,6 +321,18 @@ def _hint(name: str) -> str:
     """Where an option of that name is found, if it belongs to a part."""
     found = [f"{part}{JOINED}{name}" for part, kind in PARTS.items() if name in _names(kind)]
     return f": it is {found[0]!r}" if found else ""
+
+
+def _check_types(settings: Any) -> None:
+    """Refuse fractions for whole numbers, and anything but a truth value where there are two choices."""
+    for each in dataclasses.fields(settings):
+        value = getattr(settings, each.name)
+        if each.type == "int" and not isinstance(value, Integral):
+            raise ValueError(f"{each.name} must be a whole number, got {value!r}")
+        if each.type == "bool" and value not in (True, False):
+            raise ValueError(f"{each.name} must be true or false, got {value!r}")
+        if each.type == "bool | None" and value not in (True, False, None):
+            raise ValueError(f"{each.name} must be true, false or null, got {value!r}")
 
 
 def _check_at_least_one(settings: Any, *names: str) -> None:
