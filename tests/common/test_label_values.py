@@ -50,6 +50,12 @@ def test_all_marks_of_void_among_strings_are_void():
     assert encode_labels([["a", -1], [-1, -1]])[0][1].tolist() == [-1, -1]
 
 
+def test_nan_that_numpy_made_a_word_is_refused():
+    with pytest.raises(ValueError, match=r"Y\[1\] must not contain the string 'nan': use None for void"):
+        encode_labels([np.array(["a", "b"]), np.array(["a", np.nan])])
+    assert encode_labels([["nan", "b"]])[1].tolist() == ["b", "nan"]  # a list holds what was meant
+
+
 def test_nan_is_void_among_whole_numbers():
     numbers, classes = encode_labels([np.array([0.0, np.nan, 2.0]), np.array([1.0, -1.0])])  # as pandas has them
     assert [y.tolist() for y in numbers] == [[0, -1, 2], [1, -1]]

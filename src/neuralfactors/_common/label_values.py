@@ -34,6 +34,7 @@ def encode_labels(
     """
     for n, y in enumerate(Y):
         refuse_masked(y, f"{name}[{n}]")
+        _refuse_written_nan(y, f"{name}[{n}]")
     if classes is None and not any(_is_named(y) for y in Y):
         return Y, None
     values = [np.asarray(y, dtype=object) for y in Y]
@@ -79,6 +80,12 @@ def _is_named(y: Any) -> bool:
         void = np.isnan(values)
         return bool(void.any()) and not np.mod(values[~void], 1).any()
     return values.dtype.kind in "OSTU"
+
+
+def _refuse_written_nan(y: Any, name: str) -> None:
+    """Refuse the word that numpy makes of NaN in an array of strings, where it would silently become a class."""
+    if isinstance(y, np.ndarray) and y.dtype.kind in "UT" and (y == "nan").any():
+        raise ValueError(f"{name} must not contain the string 'nan': use None for void, in an array of dtype object")
 
 
 def _is_whole(value: Any) -> bool:
