@@ -36,6 +36,14 @@ def test_sparse_features_give_the_states_of_dense_ones(chains):
     assert latent.score(sparse, Y) > 0.8
 
 
+def test_sparse_features_that_are_the_same_everywhere_tell_nothing():
+    points = np.column_stack([np.tile([0.0, 1.0], 50), np.full(100, 0.7)])
+    samples = Samples.check([Graph(csr_array(points))], [np.zeros(100, int)], drop_void=False)
+    (states,) = start_states(samples, States((np.array([0, 0]),)), 0)
+    assert np.bincount(states).tolist() == [50, 50]
+    assert len(np.unique(states[points[:, 0] == 0])) == 1
+
+
 def test_equal_rows_of_sparse_features_are_one_point():
     graph = Graph(csr_array(np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 0.0]])))
     samples = Samples.check([graph], [[0, 0, 1]], drop_void=False)

@@ -58,8 +58,11 @@ def _standardised(points: Any) -> Any:
     """The points with a deviation of 1 in every feature that has any."""
     if not is_sparse(points):
         return points / np.maximum(points.std(axis=0), 1e-9)
-    variance = points.power(2).mean(axis=0) - points.mean(axis=0) ** 2
-    found = csr_array(points.multiply(1 / np.sqrt(np.maximum(variance, 1e-18))))
+    square = points.power(2).mean(axis=0)
+    variance = square - points.mean(axis=0) ** 2
+    # Of a feature that is the same everywhere only rounding is left. It becomes 0: k-means does not centre what is
+    # sparse, and a large number beside the others would leave no digits for their distances.
+    found = csr_array(points.multiply(1 / np.sqrt(np.where(variance > 1e-14 * square, variance, np.inf))))
     narrow = found.data, found.indices.astype(np.int32), found.indptr.astype(np.int32)  # which k-means insists on
     return csr_array(narrow, shape=found.shape)
 
