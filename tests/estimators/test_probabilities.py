@@ -96,7 +96,9 @@ def test_calibration_keeps_labels_and_improves_the_likelihood():
         return np.log(np.concatenate(found)[np.arange(len(truth)), truth]).mean()
 
     assert likelihood(svm.predict_proba(X[200:])) > likelihood(before)
-    assert svm.fit(X[:20], Y[:20]).temperature_ == 1.0
+    for train in (svm.partial_fit, svm.partial_fit, svm.set_params(warm_start=True).fit):
+        svm.temperature_ = 2.0
+        assert train(X[:20], Y[:20]).temperature_ == 1.0  # it was that of other parameters
 
 
 def test_labels_that_the_model_does_not_know_are_refused():

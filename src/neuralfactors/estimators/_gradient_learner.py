@@ -169,6 +169,7 @@ class GradientEstimator(StructuredEstimator):
         samples = self._check(X, Y, settings, n_labels, continuing, sample_weight, given)
         settings = resolve(settings, samples, self._chosen() if continuing else None)
         if hasattr(self, "descent_") and self.descent_.serves(settings):
+            self.temperature_ = 1.0
             self.descent_.adopt(settings, self._decoder().for_training(), self._on_device(self._weights(samples)))
             self._tell_chosen(settings)
         else:
@@ -251,6 +252,7 @@ class GradientEstimator(StructuredEstimator):
         if not continuing:
             self._take_sizes(samples)
             self.model_ = self._build_model(torch.Generator().manual_seed(settings.seed))
+        self.temperature_ = 1.0  # another was that of the parameters before
         weight = self._on_device(weight)
         if pretrain and settings.trainer.pretrain and not continuing:
             self._pretrain(samples, settings, weight)

@@ -72,7 +72,7 @@ class StructuralSVM(JointEstimator):
         The labels, in the order of the columns of `predict_proba`.
     n_labels_, n_node_features_, n_edge_features_, n_features_in_, order_ : int
     temperature_ : float
-        That of `predict_proba`; see `calibrate`.
+        That of `predict_proba`; see `calibrate`. Any training sets it to 1.
     C_, interaction_C_, learning_rate_, interaction_learning_rate_, batch_size_, max_iter_
         The values used, whatever "auto" stands for.
     history_ : list of dict
