@@ -8,7 +8,7 @@ import torch
 from oracles import random_potentials
 
 from neuralfactors import Decoder
-from neuralfactors.learning import _operators
+from neuralfactors.learning import _loss_augmented, _operators
 from neuralfactors.learning._margin import node_costs
 
 IN_A_NEW_PROCESS = """
@@ -32,8 +32,19 @@ def test_operators_keep_their_promises_to_torch(operator):
     p = potentials
     tensors = p.unary, p.interaction, p.edges, p.node_ptr, p.edge_ptr
     extra = () if operator == "decode" else (y, node_costs(y), True, "complete")
-    arguments = (*tensors, *extra, *Decoder().arguments())
+    fine_tol = () if operator == "decode" else (Decoder().tol,)
+    arguments = (*tensors, *extra, *Decoder().arguments(), *fine_tol)
     torch.library.opcheck(getattr(_operators, operator), arguments)
+
+
+def test_a_compiled_completion_is_as_fine_as_any(monkeypatch):
+    seen, search = [], _loss_augmented.search_rival
+    monkeypatch.setattr(_operators, "search_rival", lambda *args: seen.append(args[3]) or search(*args))
+    potentials, y = random_potentials(1)
+    p, rough = potentials, Decoder(tol=1e-6).for_training()
+    tensors = p.unary, p.interaction, p.edges, p.node_ptr, p.edge_ptr
+    _operators.rival(*tensors, y, node_costs(y), True, "complete", *rough.arguments(), rough.fine().tol)
+    assert (seen[0].tol, seen[0].fine().tol) == (rough.tol, 1e-6)
 
 
 def test_operators_are_registered_while_torch_compiles():

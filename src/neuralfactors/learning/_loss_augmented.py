@@ -56,7 +56,7 @@ def _find_by_operator(
 ) -> Rival:
     from neuralfactors.learning import _operators
 
-    options = augment, void, *decoder.arguments()
+    options = augment, void, *decoder.arguments(), decoder.fine().tol
     labels, z, *found = _operators.rival(*tensors_of(potentials), y, costs.detach(), *options)
     return Rival(labels, z, Decoded.from_tensors(*found), y >= 0 if void == "drop" else None)
 

@@ -60,11 +60,13 @@ def rival(
     max_iter: int | None,
     n_threads: int | None,
     random_state: int,
+    fine_tol: float,
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """Labels y and z of `find_rival`, and what `Decoded.from_tensors` takes."""
+    """Labels y and z of `find_rival`, and what `Decoded.from_tensors` takes; `fine_tol` is that of `Decoder.fine`."""
     potentials = Potentials(unary, interaction, edges, node_ptr, edge_ptr)
     check_range(y, potentials.n_labels)
-    decoder = Decoder(method, tol, max_iter, n_threads, random_state)
+    decoder = Decoder(method, fine_tol, max_iter, n_threads, random_state)
+    decoder = decoder if tol == fine_tol else decoder.for_training()
     found = search_rival(potentials, y, costs, decoder, augment, void)
     # Copies, for what an operator returns must be neither its arguments nor one another.
     return found.y.clone(), found.z.clone(), *found.decoded.to_tensors()
