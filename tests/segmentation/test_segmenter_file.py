@@ -5,7 +5,9 @@ import copy
 import numpy as np
 import pytest
 import torch
+from sklearn.pipeline import make_pipeline
 
+from neuralfactors import Graph, StructuralSVM, UnaryClassifier
 from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import load_model, save_model
 from neuralfactors.datasets import make_scenes
@@ -32,6 +34,35 @@ def test_one_file_holds_features_and_model(saved, small_model):
     assert {name.partition(".")[0] for name in tensors} == {"features", "model"}
     image = make_scenes(1, shape=(48, 64), random_state=3)[0][0]
     np.testing.assert_array_equal(Segmenter.load(folder).predict_proba([image]), small_model.predict_proba([image]))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("class_weight", [None, [1.0, 2.0, 1.0, 1.0, 1.0]])
+def test_a_loaded_segmenter_would_learn_as_it_has(small_model, tmp_path, class_weight):
+    model = StructuralSVM((4,), (), max_iter=1, class_weight=class_weight)
+    first = UnaryClassifier(max_iter=1)
+    options = {"balance": 0.0, "cost": "region", "mirror": True, "random_state": 5}
+    fitted = copy.copy(small_model).set_params(estimator=make_pipeline(first, model), **options)
+    fitted.stages_ = [copy.copy(first), copy.copy(model)]
+    given = [("n_labels", 5), ("class_weight", [3.0] * 5)]  # as `fit` gives them to stages
+    for stage in fitted.stages_:
+        stage.set_params(**dict(given if stage.class_weight is None else given[:1]))
+        stage.fit([Graph(np.eye(5))], [np.arange(5)])
+    fitted.save(tmp_path)
+    loaded = Segmenter.load(tmp_path, cost="area")
+    assert {name: getattr(loaded, name) for name in options} == {**options, "cost": "area"}
+    unary, joint = (step for _, step in loaded.estimator.steps)
+    assert (unary.max_iter, tuple(joint.unary.hidden), joint.max_iter) == (1, (4,), 1)
+    assert unary.class_weight is None
+    assert joint.class_weight == (None if class_weight is None else tuple(class_weight))
+    assert not hasattr(joint, "model_")
+    assert Segmenter.load(tmp_path, estimator=model).estimator is model
+
+
+def test_the_default_estimator_stays_the_default(small_model, tmp_path):
+    default = copy.copy(small_model).set_params(estimator=None)
+    default.save(tmp_path)
+    assert Segmenter.load(tmp_path).estimator is None
 
 
 def test_features_may_be_elsewhere(saved, small_model, tmp_path):

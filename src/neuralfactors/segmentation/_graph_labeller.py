@@ -22,7 +22,7 @@ from neuralfactors.segmentation._describer import Describer
 from neuralfactors.segmentation._graph_prediction import Prediction, as_arrays, conditional_scores, each_on_all_cores
 from neuralfactors.segmentation._graphs import LabelledGraphs
 from neuralfactors.segmentation._labelled_images import Dataset, refuse_other_classes, to_samples
-from neuralfactors.segmentation._segmenter_file import load_parts, save_parts
+from neuralfactors.segmentation._segmenter_file import learning_state, load_parts, save_parts
 from neuralfactors.vision import ImageGraph
 from neuralfactors.vision._builder import BuilderOptions
 from neuralfactors.vision._region_geometry import enlarge
@@ -243,7 +243,7 @@ class GraphLabeller(BaseEstimator):
             The folder, made if need be.
         """
         check_is_fitted(self, "stages_")
-        save_parts(path, self.describer_, self.stages_)
+        save_parts(path, self.describer_, self.stages_, learning_state(self))
 
     def save_model(self, path: str | os.PathLike[str]) -> None:
         """Write the estimators only; they go with the features that `describer_` saves elsewhere.
@@ -254,7 +254,7 @@ class GraphLabeller(BaseEstimator):
             The folder, made if need be.
         """
         check_is_fitted(self, "stages_")
-        save_parts(path, self.describer_, self.stages_, with_features=False)
+        save_parts(path, self.describer_, self.stages_, learning_state(self), with_features=False)
 
     @classmethod
     def load(
@@ -276,9 +276,12 @@ class GraphLabeller(BaseEstimator):
         Returns
         -------
         Segmenter
-            Fitted.
+            Fitted; `fit` would learn by the parameters that this one was fitted with, a generator and the classes'
+            names excepted.
         """
-        segmenter = cls(**{name: options.pop(name) for name in cls._get_param_names() if name in options})
-        segmenter.describer_, segmenter.stages_ = load_parts(path, features, segmenter._builder_options(), options)
-        segmenter.features = segmenter.describer_.builder.settings
+        given = {name: options.pop(name) for name in cls._get_param_names() if name in options}
+        segmenter = cls(**given)
+        describer, stages, learning = load_parts(path, features, segmenter._builder_options(), options)
+        segmenter.set_params(**{**learning, **given, "features": describer.builder.settings})
+        segmenter.describer_, segmenter.stages_ = describer, stages
         return segmenter
