@@ -66,6 +66,15 @@ def test_other_types_are_refused(call, dtype):
 
 
 @calls
+def test_integers_that_would_be_rounded_are_refused(call):
+    large = np.array([[2**53, 2**53 + 1], [0, 0], [0, -(2**62)]])
+    with pytest.raises(ValueError, match="unary has whole numbers that no float64 holds, such as 9007199254740993: "):
+        call(large, TABLES, EDGES)
+    large[0, 1] += 1
+    call(large, TABLES, EDGES)
+
+
+@calls
 def test_a_mask_is_not_lost(call):
     for arguments, name in (
         ((np.ma.masked_equal(UNARY, 2.0), TABLES), "unary"),
