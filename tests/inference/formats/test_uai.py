@@ -101,3 +101,10 @@ def test_all_public_problems_are_read(data_dir):
         problem = read_uai(path)
         assert len(problem.unary) > 0
         assert not any(np.isnan(table).any() for table in (*problem.unary, *problem.interaction))
+
+
+def test_what_is_too_small_for_a_float_is_not_forbidden(tmp_path):
+    path = tmp_path / "small.uai"
+    path.write_text(f"MARKOV 1  3  1  1 0  3  1e-400 0.{'0' * 399}2 0e-500")
+    expected = np.array([[-400.0, -400.0, -np.inf]]) * np.log(10) + [[0.0, np.log(2), 0.0]]
+    np.testing.assert_allclose(read_uai(path).unary, expected, rtol=1e-15)

@@ -3,6 +3,7 @@
 import itertools
 import re
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,14 @@ class Numbers:
     def word(self, place: int) -> str:
         """How a number is written in the file."""
         return _shown(self._token(place).group())
+
+    def words(self) -> Iterator[str]:
+        """How all numbers are written in the file."""
+        return (token.group().decode("ascii") for token in re.finditer(rb"\S+", self._text))
+
+    def has(self, pattern: re.Pattern[bytes]) -> bool:
+        """Whether the pattern is anywhere in the text."""
+        return pattern.search(self._text) is not None
 
     def error(self, message: str, place: int) -> FileFormatError:
         """The error that says `message` of the line in which the number at `place` stands."""

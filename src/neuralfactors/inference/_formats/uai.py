@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,8 @@ from neuralfactors.inference._formats.scopes import Scopes, read_scopes
 
 _COMMENT = re.compile(rb"^c(?:[ \t].*)?$", re.MULTILINE)
 _ENTRIES = 2**20  # copied at a time
+_SMALLEST = np.finfo(np.float64).tiny  # below it floats lose digits, and in the end become 0
+_MAYBE_SMALLER = re.compile(rb"[eE]-0*(?:29\d|[3-9]\d\d|\d{4,})|0{290}")
 
 
 def read_uai(path: str | os.PathLike[str], evidence: str | os.PathLike[str] | None = None) -> MapProblem:
@@ -63,7 +66,7 @@ def read_uai(path: str | os.PathLike[str], evidence: str | os.PathLike[str] | No
     scopes = _scopes(numbers, len(sizes))
     heads = _heads(numbers, sizes, scopes)
     check_size(path, sizes, scopes)
-    problem = assemble(sizes, _tables(numbers.values, sizes, scopes, heads))
+    problem = assemble(sizes, _tables(_logarithms(numbers), sizes, scopes, heads))
     if evidence is not None:
         nodes, labels = read_evidence(Path(evidence), sizes)
         for node, label in zip(nodes.tolist(), labels.tolist(), strict=True):
@@ -130,7 +133,7 @@ def _heads(numbers: Numbers, sizes: NDArray[np.int64], scopes: list[Scopes]) -> 
 def _tables(
     values: NDArray[np.float64], sizes: NDArray[np.int64], scopes: list[Scopes], heads: NDArray[np.int64]
 ) -> Iterator[tuple[Scopes, Tables]]:
-    """The logarithms of all tables, those of factors over as many nodes together."""
+    """All tables of `values`, those of factors over as many nodes together."""
     for group in scopes:
         tables: list[NDArray[np.float64]] = [np.zeros(0)] * len(group.members)
         alike: list[NDArray[np.float64]] = []
@@ -142,17 +145,30 @@ def _tables(
 
 
 def _read_alike(values: NDArray[np.float64], starts: NDArray[np.int64], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """The logarithms of tables of one shape, which begin at `starts`."""
+    """Tables of one shape, which begin at `starts`."""
     size = int(np.prod(shape))
     tables = np.empty((len(starts), size))
     for part in np.array_split(np.arange(len(starts)), max(1, tables.size // _ENTRIES)):
-        tables[part] = _log(values[starts[part, None] + np.arange(size)])
+        tables[part] = values[starts[part, None] + np.arange(size)]
     return tables.reshape(-1, *shape)
 
 
-def _log(entries: NDArray[np.float64]) -> NDArray[np.float64]:
+def _logarithms(numbers: Numbers) -> NDArray[np.float64]:
+    """Those of all numbers of the file, in their place; exact too of what is too small for a float."""
+    small = {place: float(Decimal(word).ln()) for place, word in _small_words(numbers)}
     with np.errstate(divide="ignore"):  # of 0, which forbids
-        return np.log(entries)
+        logs = np.log(numbers.values, out=numbers.values)
+    logs[list(small)] = list(small.values())
+    return logs
+
+
+def _small_words(numbers: Numbers) -> Iterator[tuple[int, str]]:
+    """Places and words of positive numbers below the smallest that a float holds in full."""
+    if not numbers.has(_MAYBE_SMALLER):
+        return
+    for place, word in enumerate(numbers.words()):
+        if numbers.values[place] < _SMALLEST and Decimal(word) > 0:
+            yield place, word
 
 
 def _by_shape(shapes: NDArray[np.int64]) -> Iterator[tuple[tuple[int, ...], NDArray[np.int64]]]:
