@@ -68,7 +68,7 @@ def solve(
     random_state : int, RandomState, Generator or None, default=0
         Seed of the random moves; None for a fresh one.
     max_iter : int, default=None
-        Iterations in place of the method's own budget.
+        Iterations in place of the method's own budget; "exact" takes neither these nor the seed.
     time_limit : float, default=None
         Seconds after which the best labelling and bound so far are returned. "auto" uses all of them unless it proves
         the optimum: it goes on closing the gap, then searches in large neighbourhoods. Steps are not cut short, so that
