@@ -124,9 +124,11 @@ def is_better(score: float, other: float) -> bool:
     return score > other and not math.isclose(score, other, rel_tol=ROUNDING, abs_tol=ROUNDING)
 
 
-def run_once(problem: MapProblem, method: str, limit: float | None = None) -> tuple[End, Trace]:
+def run_once(
+    problem: MapProblem, method: str, limit: float | None = None, clock: Callable[[], float] = time.perf_counter
+) -> tuple[End, Trace]:
     """A run of `solve` and what it said on its way."""
-    trace = Trace()
+    trace = Trace(clock)
     result = solve(*problem, method=method, time_limit=limit, callback=trace)
     seconds = trace.elapsed()
     return End(result.score, result.bound, result.status == "optimal", seconds, result.labels), trace

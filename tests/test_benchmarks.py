@@ -273,3 +273,10 @@ def test_compact_curves_keep_every_change(load):
     assert [point.time for point in runs.compact(points)] == [0.01, 1.0, 3.0]
     cut_short = [runs.Point(time, 3.0, 9.0, False, time + 0.2) for time in (0.01, 0.1)]
     assert runs.compact(cut_short) == cut_short
+
+
+def test_a_part_beats_auto_by_what_it_knows_in_the_same_time(load):
+    end = load("uai_runs").End(-4.0, 1.0, False, 0.1, None)
+    point = load("uai_runs").Point(0.1, -3.0, 0.5, False, 0.1)
+    assert load("parts").gains(end, point) == {"score": 0.25, "bound": 0.125}
+    assert load("parts").gains(point, end) == {"score": 0.0, "bound": 0.0}
