@@ -37,9 +37,7 @@ families was kept apart and never looked at. Tabu search and rounding over tripl
 `cpp/search/portfolio.hpp`) were set while looking at half of the grids, object detection, protein folding and
 constraint problems here, and at generated grids, colourings and frequency assignments. Elimination in sweeps, and the
 half of the effort that labellings get (`cpp/search/elimination_order.hpp`, `cpp/search/portfolio.hpp`), were set while
-looking at `grid40x40.f2.wrap`; how long the default searches (`cpp/search/auto.hpp`), at object detection. The share of
-max-product (`cpp/search/portfolio.hpp`, `cpp/search/other_methods.hpp`) and `kBrief` in `cpp/search/auto.hpp` were set
-while looking at the first sixteen families of `benchmarks/invented.py`, seeds 0 to 33, and at learned problems."""
+looking at `grid40x40.f2.wrap`; how long the default searches (`cpp/search/auto.hpp`), at object detection."""
 METHODS = """## How it was measured
 - `auto`, `trws` and `alpha-expansion` ran once, with a limit of {seconds:g} seconds. Their callback tells what
   they knew at shorter times. A method that ends early keeps its result.

@@ -15,6 +15,7 @@ constexpr int kBpIterations = 50, kBpPatience = 10;
 // Sweeps there and back until none of `patience` in a row has found a better labelling, or the budget is spent.
 template <class T>
 void iterate_bp(Task<T>& task, Relaxation<T>& relaxation, int budget, int patience) {
+  relaxation.start_max_product();
   for (int k = 0, since = 0; k < budget && since < patience && !task.optimal() && !task.out_of_time(); ++k) {
     since = relaxation.max_product_sweep(kDamping) ? 0 : since + 1;
     relaxation.max_product_sweep(kDamping);
@@ -25,7 +26,6 @@ void iterate_bp(Task<T>& task, Relaxation<T>& relaxation, int budget, int patien
 template <class T>
 void solve_bp(Task<T>& task) {
   Relaxation<T> relaxation(task, build_model(task), false);
-  relaxation.start_max_product();
   iterate_bp(task, relaxation, task.budget(kBpIterations),
              task.deadline.limited() ? std::numeric_limits<int>::max() : kBpPatience);
   polish_by_icm(task);

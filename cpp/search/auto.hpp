@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <vector>
 
 #include "core/random.hpp"
@@ -21,7 +20,6 @@
 #include "messages/relaxation.hpp"
 #include "messages/trws.hpp"
 #include "search/belief_search.hpp"
-#include "search/max_product_run.hpp"
 #include "search/other_methods.hpp"
 #include "search/portfolio.hpp"
 #include "search/proof.hpp"
@@ -71,9 +69,6 @@ class AutoSearch {
   // Of the part by which effort grows: how much of the gap a round with a better labelling must have closed. At 0 a
   // learned problem iterates twice as long for the same labelling; 81 problems of other kinds end with the same scores.
   static constexpr double kFair = 0.5;
-  // Effort that nobody notices: some milliseconds of a search for labellings, a few of iterations with few labels. With
-  // 1e8 of the latter learned problems with 8 labels take six times as long.
-  static constexpr double kLittle = 1e8, kBrief = 3e7;
   static constexpr int kMeetings = 16;  // of random starts with the incumbent, after which it is taken for the best
   static constexpr double kLeastGain = 1e-4;  // of the gap, by twice the iterations, for which to go on
 
@@ -82,7 +77,6 @@ class AutoSearch {
   Relaxation<T> relaxation_;
   Random random_;
   BeliefSearch<T> search_;
-  std::unique_ptr<MaxProductRun<T>> max_product_;  // of the model as it is
   struct Progress {
     int iterations = 0;
     double bound = std::numeric_limits<double>::infinity();
@@ -93,13 +87,7 @@ class AutoSearch {
   double closed_ = 0;                                       // in the last one, a part of the gap
   double tight_ = std::numeric_limits<double>::infinity();  // bound over triplets
 
-  MaxProductRun<T>& max_product() {
-    if (!max_product_) max_product_ = std::make_unique<MaxProductRun<T>>(task_, model_);
-    return *max_product_;
-  }
-
   bool is_loose() const { return task_.gap() > kLoose * task_.regret(); }
-  bool is_slow() const { return speed() < kStalled; }
   bool has_many_labels() const { return task_.problem.n_labels > 2 * kFew; }
   bool is_wide() const { return task_.problem.n_labels > kWide; }
   bool is_coarse() const { return search_.is_coarse(); }
@@ -108,20 +96,19 @@ class AutoSearch {
   // Where the bound no longer helps, the other methods' ways to good labellings, then effort on the bound, and twice as
   // much on better labellings.
   void search_further() {
-    const double effort = is_loose() ? std::max(task_.effort, kLittle) : task_.effort;
-    const bool stuck = is_stuck();
-    if (stuck) {
+    const bool stalled = is_stalled();
+    if (stalled) {
       offer_icm(task_);
-      search_by_max_product(task_, model_, search_, max_product(), effort);
+      search_by_max_product(task_, model_, search_);
     }
     if (!done() && is_loose()) offer_expansions(task_);
-    if (done() || !stuck || is_coarse()) return;
-    if (!is_stuck()) close_gap();  // the labelling was to blame, not the bound
-    if (done() || !is_stuck()) return;
+    if (done() || !stalled || is_coarse()) return;
+    if (!is_stalled()) close_gap();  // the labelling was to blame, not the bound
+    if (done() || !is_stalled()) return;
+    const double effort = std::max(task_.effort, kLittle);
     lower_bound(effort / 2);
     search_.improve_nodes(model_);
     search_labellings(effort);
-    if (!done()) search_.prove_at_length(relaxation_.belief, relaxation_.bound_of_belief());
   }
 
   void relax(int n) {
@@ -189,19 +176,18 @@ class AutoSearch {
   // bound has to come down fast, unless it is far off. A budget that is given is spent.
   bool relaxing_pays() const {
     if (task_.options.max_iterations > 0) return iterations_left() > 0;
+    if (task_.gap() < 4 * model_.rounding) return false;
     if (is_stalled()) return false;
-    if (is_brief() && !is_slow()) return true;
-    if (task_.gap() < 4 * model_.rounding && !is_loose()) return false;
     const double cost = 2 * now_.iterations * model_.sweep_cost() / task_.effort;
+    const bool first = rounds_ == 0 && !has_many_labels() && !is_coarse();
     const bool gains = gain_ > kLeastGain && closed_ > kFair * cost;
-    return gains || speed() > kWorthwhile * cost || is_loose();
+    return first || gains || speed() > kWorthwhile * cost || is_loose();
   }
 
   // Leaves labels out, unless their costs are asked for; returns whether that proves the incumbent optimal.
   bool prune() {
     if (task_.options.reduced_costs) return false;
     relaxation_.prune();
-    max_product_.reset();
     return model_.n_nodes == 0 && prove_if_few();
   }
 
@@ -219,12 +205,7 @@ class AutoSearch {
   }
 
   // The relaxation is not tight, and its beliefs say little.
-  bool is_stalled() const { return is_loose() && is_slow(); }
-
-  bool is_brief() const { return !has_many_labels() && !is_coarse() && task_.effort < kBrief; }
-
-  // Nor do beliefs help much where the bound has nearly come to its end above the labelling.
-  bool is_stuck() const { return is_slow() && (is_loose() || !has_many_labels()); }
+  bool is_stalled() const { return is_loose() && speed() < kStalled; }
 
   // The bound where it is not tight: twice the iterations while they bring it down and `effort` lasts.
   void lower_bound(double effort) {
@@ -240,7 +221,7 @@ class AutoSearch {
   // With half of it, the best labelling of a problem of object detection is found from 38 % of the random states, not
   // from 62 %, in a tenth less time.
   void search_labellings(double effort) {
-    Portfolio<T> portfolio(task_, model_, random_, search_, relaxation_, max_product());
+    Portfolio<T> portfolio(task_, model_, random_, search_);
     const double start = task_.effort;
     const auto is_spent = [&] { return task_.effort - start > (portfolio.meetings() > 0 ? 2 : 1) * effort; };
     while (!done() && !is_spent() && portfolio.meetings() < kMeetings) portfolio.step();
@@ -253,7 +234,8 @@ class AutoSearch {
       relax(now_.iterations);
       if (search()) return;
     }
-    Portfolio<T> portfolio(task_, model_, random_, search_, relaxation_, max_product());
+    lower_bound(std::numeric_limits<double>::infinity());
+    Portfolio<T> portfolio(task_, model_, random_, search_);
     portfolio.tighten_too();
     while (!done()) portfolio.step();
     tight_ = portfolio.bound();

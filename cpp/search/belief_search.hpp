@@ -11,7 +11,6 @@
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
 #include "search/elimination_order.hpp"
-#include "search/fusion.hpp"
 #include "search/local_search.hpp"
 #include "search/proof.hpp"
 #include "task.hpp"
@@ -60,13 +59,6 @@ class BeliefSearch {
   bool prove_if_few(const std::vector<float>& belief, double bound) {
     improve_nodes(model_);
     return choose_candidates(model_, belief, bound - task_.out.score + 2 * model_.rounding, 0) && prove_optimal();
-  }
-
-  // The same with tables that take about as long as everything before them.
-  void prove_at_length(const std::vector<float>& belief, double bound) {
-    if (!choose_candidates(model_, belief, bound - task_.out.score + 2 * model_.rounding, 0)) return;
-    const double entries = (task_.effort - kVariableCost * model_.n_nodes) / (2 * kEntryCost);
-    if (entries > 0) settled_ = search_candidates(task_, model_, std::min(entries, kEntries));
   }
 
   // Exact search over the labels that a better labelling could have, or over the best of them, for about as long as the

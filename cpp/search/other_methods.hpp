@@ -12,10 +12,13 @@
 #include "messages/relaxation.hpp"
 #include "search/belief_search.hpp"
 #include "search/icm.hpp"
-#include "search/max_product_run.hpp"
 #include "task.hpp"
 
 namespace neuralfactors {
+
+// One part in kInVain of the effort so far, or of a little effort that nobody notices (some milliseconds), may bring
+// nothing before a search for labellings ends. Half of that, and max-product alone beats `auto` on small problems.
+constexpr double kInVain = 4, kLittle = 1e8;
 
 // Single-node moves from the best labels of the rows: where tables are strong, as good a start as any.
 template <class T>
@@ -36,21 +39,19 @@ void offer_expansions(Task<T>& task) {
   task.offer(labels);
 }
 
-// The relaxation is far from tight: max-product may know better. It may go on in vain for as long as `effort`: with a
-// quarter of that, `bp` alone has better labellings of 16 of 32 frustrated problems in the same time, and now of 4.
+// The relaxation is far from tight: max-product may know better.
 template <class T>
-void search_by_max_product(Task<T>& task, Model& model, BeliefSearch<T>& search, MaxProductRun<T>& run, double effort) {
+void search_by_max_product(Task<T>& task, Model& model, BeliefSearch<T>& search) {
   constexpr int kIterations = 16, kWarmUp = 3;
   constexpr int kPatience = 48;  // iterations until the first improvement, where nothing is known
-  constexpr double kMost = 1e6;  // where sweeps cost next to nothing
   constexpr float kReinforcement = 0.03f;
-  const double patience = std::min(effort / (2 * model.sweep_cost()), kMost);
-  run.iterate(std::numeric_limits<int>::max(), kBpPatience + static_cast<int>(patience));
-  search.improve_nodes(model);
   std::vector<float> belief;
   {
     const KeptMessages kept(model);
     Relaxation<T> max_product(task, model, false);
+    const double patience = std::max(task.effort, kLittle) / kInVain / (2 * model.sweep_cost());
+    iterate_bp(task, max_product, std::numeric_limits<int>::max(), kBpPatience + static_cast<int>(patience));
+    search.improve_nodes(model);
     max_product.start_max_product();
     bool helps = false;
     for (int k = 0; k < (helps ? kIterations : kPatience) && !task.out_of_time(); ++k) {

@@ -1,4 +1,4 @@
-// What goes on where the relaxation over edges brings little more: ways to better labellings and to a lower bound side
+// What goes on where the relaxation over edges has come to its end: ways to better labellings and to a lower bound side
 // by side, each with as much of the effort as it has earned; at least half of it goes to labellings.
 #pragma once
 
@@ -11,11 +11,9 @@
 
 #include "core/random.hpp"
 #include "messages/packed_model.hpp"
-#include "messages/relaxation.hpp"
 #include "messages/triplets.hpp"
 #include "search/belief_search.hpp"
 #include "search/fusion.hpp"
-#include "search/max_product_run.hpp"
 #include "search/neighbourhoods.hpp"
 #include "search/tabu_runs.hpp"
 #include "task.hpp"
@@ -25,23 +23,20 @@ namespace neuralfactors {
 template <class T>
 class Portfolio {
  public:
-  Portfolio(Task<T>& task, Model& model, Random& random, BeliefSearch<T>& search, Relaxation<T>& relaxation,
-            MaxProductRun<T>& max_product)
-      : task_(task),
-        model_(model),
-        random_(random),
-        search_(search),
-        relaxation_(relaxation),
-        max_product_(max_product),
-        neighbourhoods_(task, model, random) {
-    open_[kNeighbourhoods] = open_[kMaxProduct] = true;
+  Portfolio(Task<T>& task, Model& model, Random& random, BeliefSearch<T>& search)
+      : task_(task), model_(model), random_(random), search_(search), neighbourhoods_(task, model, random) {
+    open_[kNeighbourhoods] = true;
     open_[kTabu] = TripletRelaxation::fits(model);  // it keeps copies of tables, too
   }
 
   double bound() const { return bound_; }  // over triplets
 
-  // Bounds too, over edges and then over triplets, and labellings that these suggest.
-  void tighten_too() { open_[kRelaxation] = true; }
+  // Bounds over triplets too, and labellings that they suggest.
+  void tighten_too() {
+    if (!TripletRelaxation::fits(model_)) return;
+    triplets_ = std::make_unique<TripletRelaxation>(model_, task_.deadline);
+    open_[kTriplets] = true;
+  }
 
   // How often a search that knows nothing of the incumbent has come as far, since there is a better one.
   int meetings() const { return meetings_; }
@@ -58,14 +53,12 @@ class Portfolio {
   }
 
  private:
-  enum Way { kNeighbourhoods, kTabu, kMaxProduct, kRelaxation, kTriplets, kRounding, kWays };
+  enum Way { kNeighbourhoods, kTabu, kTriplets, kRounding, kWays };
   static constexpr double kMemory = 0.9;       // of a success, by the next step of the same way
   static constexpr double kMostOnBound = 0.5;  // of the effort: labellings are searched while a bound falls slowly
-  static constexpr double kStep = 1e7;         // of max-product: more, and dense graphs have no time for the other ways
   static constexpr double kWorth = 0.01;       // of the gap: what the bound must come down to count as one
   static constexpr double kLeastGain = 1e-4;   // of the gap, for which to go on with triplets when none was added
   static constexpr double kLoudest = 16;       // times the gap: the most noise on a label
-  static constexpr int kIterations = 40;       // of max-product or of the relaxation, a step
   static constexpr int kScales = 16;           // of noise, each half as much as the one before
   static constexpr int kTripletSweeps = 20;    // before more triplets are added
   // Of an entry of triplets in a sweep over them and in rounding, beside one of a sweep over edges (measured).
@@ -75,16 +68,12 @@ class Portfolio {
   Model& model_;
   Random& random_;
   BeliefSearch<T>& search_;
-  Relaxation<T>& relaxation_;
-  MaxProductRun<T>& max_product_;
   NeighbourhoodSearch<T> neighbourhoods_;
   std::unique_ptr<TabuRuns<T>> tabu_;
   std::unique_ptr<TripletRelaxation> triplets_;
   std::array<bool, kWays> open_{};
   std::array<double, kWays> effort_{}, credit_{};
   int meetings_ = 0;
-  int iterations_ = 0, mark_ = 1;  // of relax()
-  double gap_at_mark_ = std::numeric_limits<double>::infinity();
   double bound_ = std::numeric_limits<double>::infinity();
   std::vector<float> belief_;
   std::vector<int> labels_;
@@ -96,52 +85,20 @@ class Portfolio {
       return open_[way] ? effort_[way] / (1 + earned) : std::numeric_limits<double>::infinity();
     };
     const double all = std::accumulate(effort_.begin(), effort_.end(), 0.0);
-    const bool bound_has_enough = effort_[kRelaxation] + effort_[kTriplets] > kMostOnBound * all;
     int best = kNeighbourhoods;
     for (int way = best + 1; way < kWays; ++way)
-      if (price(way) < price(best) && (!is_for_bound(way) || !bound_has_enough)) best = way;
+      if (price(way) < price(best) && !(way == kTriplets && effort_[way] > kMostOnBound * all)) best = way;
     return static_cast<Way>(best);
   }
-
-  static bool is_for_bound(int way) { return way == kRelaxation || way == kTriplets; }
 
   bool follow(Way way) {
     if (way == kTabu && !tabu_) tabu_ = std::make_unique<TabuRuns<T>>(task_, model_, random_);
     if (way == kTabu) return tabu_->step();
     if (way == kNeighbourhoods) neighbourhoods_.step();
-    if (way == kMaxProduct) propagate();
-    if (way == kRelaxation) relax();
     if (way == kTriplets) tighten();
     if (way == kRounding)
       round(random_.below(2) == 0, kLoudest * task_.gap() / (1 << random_.below(kScales)) / model_.unit);
     return false;
-  }
-
-  // The labelling that max-product has come to, and its good parts.
-  void propagate() {
-    const int n = static_cast<int>(std::clamp(kStep / (2 * model_.sweep_cost()), 1.0, 1.0 * kIterations));
-    max_product_.iterate(n, n);
-    labels_ = max_product_.labels();
-    improve(labels_);
-  }
-
-  // The bound over edges, and when its iterations have been doubled for next to nothing, that over triplets.
-  void relax() {
-    for (int k = 0; k < kIterations && !task_.out_of_time(); ++k, ++iterations_) {
-      relaxation_.sweep(false);
-      relaxation_.sweep(false);
-      ++task_.out.iterations;
-    }
-    if (iterations_ < 2 * mark_) return;
-    if (gap_at_mark_ - task_.gap() < kLeastGain * gap_at_mark_) {
-      open_[kRelaxation] = false;
-      task_.tighten(relaxation_.certificate(false).bound);
-      if (!TripletRelaxation::fits(model_)) return;
-      triplets_ = std::make_unique<TripletRelaxation>(model_, task_.deadline);
-      open_[kTriplets] = true;
-    }
-    mark_ = iterations_;
-    gap_at_mark_ = task_.gap();
   }
 
   // The bound over triplets, some more of them than before.
@@ -169,15 +126,11 @@ class Portfolio {
   void round(bool forward, double noise) {
     triplets_->round(forward, static_cast<float>(noise), random_, labels_);
     task_.effort += kRoundingCost * triplets_->sweep_cost();
-    improve(labels_);
+    neighbourhoods_.polish(labels_);
+    task_.offer(model_, labels_);
+    if (task_.out_of_time()) return;
+    fuse(task_, model_, labels_, random_);
     if (noise == 0) neighbourhoods_.suggest(labels_);
-  }
-
-  // A labelling becomes better by small moves; its good parts become those of the incumbent.
-  void improve(std::vector<int>& labels) {
-    neighbourhoods_.polish(labels);
-    task_.offer(model_, labels);
-    if (!task_.out_of_time()) fuse(task_, model_, labels, random_);
   }
 };
 
