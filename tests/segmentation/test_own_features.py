@@ -92,3 +92,25 @@ def test_they_are_mirrored_cached_and_saved(tmp_path):
     cached.save(tmp_path / "model")
     loaded = Segmenter.load(tmp_path / "model")
     np.testing.assert_array_equal(loaded.predict_one(picture), plain.predict_one(picture))
+
+
+def test_huge_features_are_learnt_from_as_small_ones_are(alone):
+    huge = new().fit(samples(lambda labels: 1e30 * telling(labels)))
+    assert huge.score(samples(lambda labels: 1e30 * telling(labels))) == pytest.approx(
+        alone.score(samples(telling)), abs=0.02
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"features": np.full((64, 64, 2), np.nan)}, "cells 1: features must be finite"),
+        ({"features": np.zeros((64, 64, 3))}, "cells 1: the model needs 2 features of your own"),
+        ({"regions": np.zeros((8, 8), int)}, "cells 1: regions must be integers of the shape of their image"),
+    ],
+)
+def test_an_image_in_memory_that_comes_with_something_wrong_is_named(given, told):
+    usual = {"regions": BLOCKS} if "regions" in given else {"features": np.zeros((64, 64, 2))}
+    each = [ArraySample(f"cells {n}", *CELLS[n], **(given if n == 1 else usual)) for n in range(3)]
+    with pytest.raises(ValueError, match=told):
+        new("own" if "features" in given else "bow").fit(each)

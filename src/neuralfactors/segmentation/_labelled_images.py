@@ -170,7 +170,13 @@ def source_of_picture(sample: LabelledImage | PreparedImage) -> ImageSource:
         return KeyedSource(sample.read_image, sample.copy_key, name=sample.name)
     if isinstance(sample, Sample):
         return KeyedSource(sample.read_image, partial(_file_key, sample), name=str(sample.image_path))
-    return sample.image if isinstance(sample, InMemory) else sample.read_image
+    if isinstance(sample, PreparedImage):
+        return sample.image
+    return KeyedSource(sample.read_image, partial(_pixels_key, sample), name=sample.name)
+
+
+def _pixels_key(sample: LabelledImage) -> str:
+    return image_key(sample.read_image)
 
 
 def _file_key(sample: Sample) -> str:

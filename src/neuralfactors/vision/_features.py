@@ -135,7 +135,7 @@ def describe(draft: Draft, settings: FeatureSettings, words: Words, network: nn.
     if draft.given.features is not None:
         own = features_of_regions(draft.given.features, regions, draft.shape, draft.given.regions)
         nodes.append(own)
-        ends.append(likeness([own], edges))
+        ends.append(likeness([own.astype(np.float64)], edges))  # the squares of any float32 are finite
     if settings.boundaries:
         ends.append(boundary_features(regions, edges, rgb_to_lab(image)))
     if settings.position:
