@@ -87,11 +87,11 @@ def fitted(estimator: Any, describer: Describer, train: LabelledGraphs, held: La
     return evaluate(segmenter.fit_graphs(describer, train), held).joint
 
 
-def compare(train: Sequence[Any], held: Sequence[Any], seed: int) -> dict[str, list[float]]:
+def compare(train: Sequence[Any], held: Sequence[Any], seed: int, regions: int = 0) -> dict[str, list[float]]:
     """Figures of the former default, of the unary network and of the default, with seconds of CPU."""
     n, found = len(train), {}
-    before = described(FeatureSettings("cnn", n_regions=1000, boundaries=False), train, held)
-    after = described(FeatureSettings("cnn"), train, held)
+    before = described(FeatureSettings("cnn", n_regions=regions or 1000, boundaries=False), train, held)
+    after = described(FeatureSettings("cnn", n_regions=regions), train, held)
     runs = {"former": (former_model(n), before), "unary": (unary_network(n), after), "joint": (None, after)}
     for name, (estimator, graphs) in runs.items():
         start = time.process_time()
@@ -99,8 +99,8 @@ def compare(train: Sequence[Any], held: Sequence[Any], seed: int) -> dict[str, l
     return found
 
 
-def piece(name: str, draw: int) -> dict[str, list[float]]:
-    return compare(*unseen(name, draw), draw)
+def piece(name: str, draw: int, regions: int) -> dict[str, list[float]]:
+    return compare(*unseen(name, draw), draw, regions)
 
 
 def figures(scores: Scores) -> list[float]:
@@ -121,7 +121,12 @@ def tell(report: harness.Report, case: str, draws: Sequence[Mapping[str, Sequenc
 
 
 def measure(
-    report: harness.Report, quick: bool, draws: int = 3, sets: str = ",".join(SETS), record: Any = None
+    report: harness.Report,
+    quick: bool,
+    draws: int = 3,
+    sets: str = ",".join(SETS),
+    regions: int = 0,
+    record: Path | None = None,
 ) -> None:
     torch.set_num_threads(1)
     warnings.simplefilter("ignore")
@@ -136,14 +141,18 @@ def measure(
         if not folder(name).is_dir():
             report.note(f"{folder(name)} is absent and left out.")
             continue
-        found = [kept(f"{name} {draw}", partial(piece, name, draw)) for draw in range(draws)]
-        tell(report, f"{name}, {n_train} → {n_held}", found)
+        found = [kept(f"{name} {draw} {regions}", partial(piece, name, draw, regions)) for draw in range(draws)]
+        case = f"{name}, {n_train} → {n_held}"
+        report.measured(case, "draws", draws)
+        report.measured(case, "regions", regions)
+        tell(report, case, found)
 
 
 if __name__ == "__main__":
     options = {
         "draws": {"type": int, "default": 3, "help": "of each set"},
         "sets": {"default": ",".join(SETS), "help": "names of public sets, joined by commas"},
+        "regions": {"type": int, "default": 0, "help": "of an image; 0: chosen by the labels, as by default"},
         "record": {"type": Path, "help": "file of what each draw found; what is there is not computed again"},
     }
     harness.main("Context", measure, options)

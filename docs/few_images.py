@@ -16,7 +16,7 @@ alone. Pixel / class-mean accuracy in percent.
 
 """
 TAIL = """
-Means of {draws} draws of training images, none of which a default was chosen on. Test images are not used.
+{drawn} of training images, none of which a default was chosen on. Test images are not used.
 
 The page is made by `python docs/few_images.py`, the figures by
 `python benchmarks/few_labels.py{option} --json docs/few-images.json`.
@@ -55,9 +55,10 @@ def page(rows):
         gains = [signed(figures, f"joint less unary, {{}}{of}") for of in ("", ", worst draw")]
         lines.append(f"| {' | '.join([str(number), *cells, *gains])} |")
     held, draws, regions = (round(counts[name]) for name in ("held", "draws", "regions"))
+    drawn = "One draw" if draws == 1 else f"Means of {draws} draws"
     asked = f", {regions} an image" if regions else ", chosen by the labels of the images to learn from"
     option = f" --draws {draws}" + (f" --regions {regions}" if regions else "")
-    head, tail = HEAD.format(held=held, regions=asked), TAIL.format(draws=draws, option=option)
+    head, tail = HEAD.format(held=held, regions=asked), TAIL.format(drawn=drawn, option=option)
     return head + "\n".join(lines) + "\n" + tail
 
 
