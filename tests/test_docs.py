@@ -98,8 +98,10 @@ def test_the_page_about_ranks_has_the_recorded_figures():
     )
 
 
-@pytest.mark.parametrize(("script", "name"), [("few_images", "few-images"), ("scribbles", "scribbles")])
-def test_pages_of_few_labels_have_the_recorded_figures(script, name):
+@pytest.mark.parametrize(
+    ("script", "name"), [("few_images", "few-images"), ("gains", "gains"), ("scribbles", "scribbles")]
+)
+def test_pages_of_segmentation_have_the_recorded_figures(script, name):
     rows = json.loads((DOCS / f"{name}.json").read_text())
     assert load_script(script).page(rows) == TEXTS[f"docs/{name}.md"]
 
