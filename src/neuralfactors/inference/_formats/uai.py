@@ -157,7 +157,7 @@ def _logarithms(numbers: Numbers) -> NDArray[np.float64]:
     """Those of all numbers of the file, in their place; exact too of what is too small for a float."""
     small = {place: float(Decimal(word).ln()) for place, word in _small_words(numbers)}
     with np.errstate(divide="ignore"):  # of 0, which forbids
-        logs = np.log(numbers.values, out=numbers.values)
+        logs: NDArray[np.float64] = np.log(numbers.values, out=numbers.values)
     logs[list(small)] = list(small.values())
     return logs
 
