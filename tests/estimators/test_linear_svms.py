@@ -9,7 +9,7 @@ import pytest
 import torch
 from learners import make, parameters
 from sklearn.datasets import load_iris
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.svm import LinearSVC
 
 from neuralfactors import Graph, Network, grid_graph
@@ -262,6 +262,16 @@ def test_stopping_too_soon_is_told(learner):
         learner.set_params(max_iter=500).fit(X, Y)
         learner.set_params(callbacks=[lambda record: record["epoch"] > 0]).fit(X, Y)  # who stops it knows
     assert not learner.converged_
+
+
+def test_an_interrupted_fit_leaves_no_model():
+    X, Y = make_chains(12, 4, 3)
+    svm = CuttingPlaneSVM().fit(X, Y)
+    with pytest.raises(KeyError):
+        svm.set_params(callbacks=[lambda record: record["nothing"]]).fit(X, Y)
+    with pytest.raises(NotFittedError):
+        svm.predict(X)
+    assert svm.set_params(callbacks=None).fit(X, Y).converged_
 
 
 @pytest.mark.parametrize(

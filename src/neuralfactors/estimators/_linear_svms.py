@@ -86,16 +86,17 @@ class ConvexEstimator(StructuredEstimator):
         samples = Samples.check(X, Y, self.n_labels, sample_weight=sample_weight)
         warn_of_scales(samples)
         warn_of_dropped_edges(samples, 'StructuralSVM((), ()) labels them by inference, void="complete"')
+        self.__dict__.pop("model_", None)  # a fit that ends too soon leaves none, with figures of the last one
         self._take_sizes(samples)
         self.C_ = auto_C(samples) if self.C == AUTO else float(self.C)
         class_weight = samples.class_weight(self.class_weight)
         check_class_weight(class_weight)
-        self.model_ = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
+        model = self._build_model(torch.Generator().manual_seed(0)).requires_grad_(False)
         callbacks = list(self.callbacks or ()) + ([ProgressBar(self.max_iter, "all factors")] if self.verbose else [])
         with closing(callbacks):
-            problem = LinearProblem(samples, self.model_, self._decoder(), class_weight, self.interaction_sign)
+            problem = LinearProblem(samples, model, self._decoder(), class_weight, self.interaction_sign)
             run = self._run(problem, callbacks)
-        self.history_, self.objective_, self.converged_ = run.history, run.best, run.converged
+        self.model_, self.history_, self.objective_, self.converged_ = model, run.history, run.best, run.converged
         if not (run.converged or run.told_to_stop):
             warnings.warn(self._shortfall(run), ConvergenceWarning, stacklevel=2)
         elif run.converged:  # whoever stops it knows
