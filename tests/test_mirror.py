@@ -26,8 +26,8 @@ TOPICS = {
     # C++ kernels, and what all methods of inference have in common
     "inference/test_alpha_expansion.py", "inference/test_maxflow.py", "vision/test_kernels.py",
     "inference/test_anytime.py", "inference/test_batch.py", "inference/test_certificates.py",
-    "inference/test_claims.py", "inference/test_fuzz.py", "inference/test_higher_order.py",
-    "inference/test_invariance.py", "inference/test_shared_table.py",
+    "inference/test_claims.py", "inference/test_factor_search.py", "inference/test_fuzz.py",
+    "inference/test_higher_order.py", "inference/test_invariance.py", "inference/test_shared_table.py",
     "inference/formats/test_damage.py",
     # what all learners have in common
     "estimators/test_buffers.py", "estimators/test_checks.py", "estimators/test_continuing.py",

@@ -21,16 +21,10 @@ namespace {
 
 using Elimination = BucketElimination<double, std::int32_t>;
 
-void tie_all(Elimination& elimination, const Factor& f) {
-  for (int j = 1; j < f.order; ++j)
-    for (int i = 0; i < j; ++i) {
-      const int u = static_cast<int>(f.nodes[i]), v = static_cast<int>(f.nodes[j]);
-      if (!elimination.are_tied(u, v)) elimination.tie(u, v);
-    }
-}
+std::vector<int> variables_of(const Factor& f) { return {f.nodes, f.nodes + f.order}; }
 
 void add(Elimination& elimination, const Factor& f) {
-  const std::vector<int> variables(f.nodes, f.nodes + f.order);
+  const std::vector<int> variables = variables_of(f);
   std::size_t count = 1;
   for (int v : variables) count *= static_cast<std::size_t>(elimination.size(v));
   elimination.add(variables.data(), f.order,
@@ -50,7 +44,7 @@ bool eliminate(const Integers& sizes, const Integers& ptr, const Integers& nodes
     for_each_table(
         ptr, nodes, tables, static_cast<std::int64_t>(sizes.shape(0)), [&](std::int64_t v) { return sizes(v); }, use);
   };
-  for_each([&](const Factor& f) { tie_all(elimination, f); });
+  for_each([&](const Factor& f) { elimination.tie_all(variables_of(f).data(), f.order); });
   if (!elimination.plan_all(max_entries, std::numeric_limits<double>::infinity())) return false;
   for_each([&](const Factor& f) { add(elimination, f); });
   {

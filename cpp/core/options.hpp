@@ -33,6 +33,9 @@ struct Options {
   bool reduced_costs = false;
   double time_limit = std::numeric_limits<double>::infinity();  // seconds; checked between steps
   bool progress = false;                                        // whether to tell the caller of improvements
+
+  // A tolerance beside which float32's errors are nothing: it takes no proof.
+  bool is_coarse() const { return tolerance > 2.5e-3; }
 };
 
 struct Outcome {

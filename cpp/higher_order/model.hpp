@@ -49,6 +49,13 @@ struct Model : Tables<std::vector<double>> {
   // At or above this, a labelling or a bound may be allowed; below, it is surely forbidden.
   double least_allowed() const { return -(range + penalty) / 2; }
 
+  // Entries of tables that a sweep of messages there and back looks at.
+  double sweep_cost() const {
+    double entries = 0;
+    for (int f = 0; f < n_factors(); ++f) entries += 2.0 * order(f) * static_cast<double>(tables[f].size());
+    return entries;
+  }
+
   // An allowed labelling of total `-regret` is known, and no better one can use an entry below that. Raises such
   // entries, which cost the arithmetic its precision.
   void clip(double regret) {

@@ -8,6 +8,7 @@
 
 #include "core/random.hpp"
 #include "messages/packed_model.hpp"
+#include "search/bucket_elimination.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
 #include "search/elimination_order.hpp"
@@ -28,7 +29,7 @@ class BeliefSearch {
 
   bool settled() const { return settled_; }  // the bound stands as it is
   double rate() const { return rate_; }      // by how much the last search closed the gap, an effort
-  bool is_coarse() const { return task_.options.tolerance > kCoarse; }
+  bool is_coarse() const { return task_.options.is_coarse(); }
 
   bool done() { return task_.out_of_time() || (is_coarse() ? task_.closed() : task_.optimal()); }
 
@@ -80,8 +81,7 @@ class BeliefSearch {
   }
 
  private:
-  static constexpr double kCoarse = 2.5e-3;  // a tolerance beside which float32's errors are nothing: it takes no proof
-  static constexpr double kMaxTable = 4000;  // entries of one elimination
+  static constexpr double kMaxTable = 4000;        // entries of one elimination
   static constexpr double kEliminationCost = 100;  // of an entry of elimination, beside one of a sweep (measured)
   static constexpr double kPlanningCost = 6000;    // of a node that is eliminated, beside the same
   static constexpr double kProofCost = 600;        // as kEliminationCost, in double precision

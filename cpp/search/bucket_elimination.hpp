@@ -12,6 +12,9 @@
 
 namespace neuralfactors {
 
+constexpr double kLargestTable = 1 << 18;  // entries of one in which to look for better labellings
+constexpr double kEntries = 2e7;           // of all tables of an elimination: what memory there may be
+
 // Call reset, tie, plan, add and run, in this order. Value is that of the tables, Choice holds the number of a value.
 template <class Value, class Choice>
 class BucketElimination {
@@ -24,7 +27,13 @@ class BucketElimination {
 
   // There will be a table of both; once for each pair.
   void tie(int u, int v) { order_.tie(u, v); }
-  bool are_tied(int u, int v) const { return order_.are_tied(u, v); }
+
+  // There will be a table of all n of them.
+  void tie_all(const int* variables, int n) {
+    for (int j = 1; j < n; ++j)
+      for (int i = 0; i < j; ++i)
+        if (!order_.are_tied(variables[i], variables[j])) order_.tie(variables[i], variables[j]);
+  }
 
   // Order of elimination, by the graph alone; returns how many variables were frozen. No table has more than max_table
   // entries, and all of them together about max_total.

@@ -7,15 +7,13 @@
 
 #include "core/random.hpp"
 #include "messages/packed_model.hpp"
+#include "search/bucket_elimination.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
 #include "search/elimination_order.hpp"
-#include "search/proof.hpp"
 #include "task.hpp"
 
 namespace neuralfactors {
-
-constexpr double kLargestTable = 1 << 18;
 
 // Of a large elimination, beside those of an entry of a sweep (measured: 1 to 10 and 5000 to 10000).
 constexpr double kEntryCost = 8, kVariableCost = 8000;

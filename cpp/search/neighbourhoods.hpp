@@ -17,12 +17,14 @@
 #include "messages/bp.hpp"
 #include "messages/packed_model.hpp"
 #include "messages/relaxation.hpp"
+#include "search/bucket_elimination.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
 #include "search/elimination_order.hpp"
 #include "search/fusion.hpp"
 #include "search/local_search.hpp"
 #include "search/proof.hpp"
+#include "search/region.hpp"
 #include "task.hpp"
 
 namespace neuralfactors {
@@ -55,7 +57,7 @@ class NeighbourhoodSearch {
       start_from_incumbent();
       origin_ = kDescent;
     }
-    const int frozen = move(labels_, table_, !region_.empty());
+    const int frozen = move(labels_, table_, !region_.nodes.empty());
     const double score = task_.score_of(model_, labels_);
     failures_ = score > score_ ? 0 : failures_ + 1;
     score_ = std::max(score, score_);
@@ -75,7 +77,6 @@ class NeighbourhoodSearch {
   static constexpr int kPatience = 2;                    // moves in a row that bring nothing
   static constexpr int kAll = 4;                         // with more labels only some of each node are candidates
   static constexpr int kMost = 8;                        // of one node
-  static constexpr int kAround = 16;                     // nodes freed for each one whose label was changed
   static constexpr int kIterations = 20;                 // of max-product
   enum Origin { kDescent, kChanged, kDisturbed, kSuggested, kOrigins };
 
@@ -90,8 +91,7 @@ class NeighbourhoodSearch {
   Origin origin_ = kDescent;               // of labels_
   std::array<double, kOrigins> effort_{};  // spent on labellings of each origin
   std::array<int, kOrigins> successes_{};
-  std::vector<int> region_;  // nodes that may move; empty: all
-  std::vector<char> inside_;
+  Region region_;          // nodes that may move; empty: all
   bool complete_ = false;  // the candidates are all labels of the nodes that may move
   std::vector<int> suggested_;
   bool fresh_ = false;  // nobody has searched around it yet
@@ -143,7 +143,7 @@ class NeighbourhoodSearch {
   void start_from_incumbent() {
     task_.incumbent(model_, labels_);
     score_ = known_ = task_.out.score;
-    region_.clear();
+    region_.nodes.clear();
     table_ = kSmallest;
   }
 
@@ -156,28 +156,11 @@ class NeighbourhoodSearch {
   // Random labels for some nodes that hang together; the search is for what lies around them.
   void change_labels() {
     origin_ = kChanged;
-    int size = 2;
-    while (size < model_.n_nodes / 2 && random_.below(3) > 0) size *= 2;
-    grow_region(std::min(kAround * size, model_.n_nodes));
-    for (std::size_t k = 0; k < region_.size() && static_cast<int>(k) < size; ++k)
-      labels_[region_[k]] = random_.below(model_.count[region_[k]]);
-  }
-
-  // Nodes in the order in which a breadth-first search that now and then skips one meets them.
-  void grow_region(int size) {
-    inside_.assign(model_.n_nodes, 0);
-    region_.assign(1, random_.below(model_.n_nodes));
-    inside_[region_[0]] = 1;
-    const auto add = [&](int j) {
-      if (inside_[j] || static_cast<int>(region_.size()) >= size || random_.below(4) == 0) return;
-      inside_[j] = 1;
-      region_.push_back(j);
-    };
-    for (std::size_t k = 0; k < region_.size(); ++k) {
-      const int i = region_[k];
-      for (int q = model_.out_begin[i]; q < model_.out_begin[i + 1]; ++q) add(model_.later[q]);
-      for (int q = model_.in_begin[i]; q < model_.in_begin[i + 1]; ++q) add(model_.earlier[q]);
-    }
+    const int n_changed = region_.grow(model_.n_nodes, random_, [&](int i, auto use) {
+      for (int q = model_.out_begin[i]; q < model_.out_begin[i + 1]; ++q) use(model_.later[q]);
+      for (int q = model_.in_begin[i]; q < model_.in_begin[i + 1]; ++q) use(model_.earlier[q]);
+    });
+    for (int k = 0; k < n_changed; ++k) labels_[region_.nodes[k]] = random_.below(model_.count[region_.nodes[k]]);
   }
 
   // Max-product from scratch; after the first time with noise on the rows, small or large beside what labellings give
@@ -217,7 +200,7 @@ class NeighbourhoodSearch {
     complete_ = true;
     for (int i = 0; i < model_.n_nodes; ++i) {
       out.label.push_back(labels[i]);
-      if (!in_region || inside_[i]) add_candidates(i, labels[i], local_search.scores(i), most, out);
+      if (!in_region || region_.contains(i)) add_candidates(i, labels[i], local_search.scores(i), most, out);
       out.begin.push_back(static_cast<int>(out.label.size()));
     }
   }

@@ -7,6 +7,7 @@
 
 #include "messages/certificate.hpp"
 #include "messages/packed_model.hpp"
+#include "search/bucket_elimination.hpp"
 #include "search/candidates.hpp"
 #include "search/elimination.hpp"
 #include "task.hpp"
@@ -14,7 +15,6 @@
 namespace neuralfactors {
 
 constexpr double kProofPerNode = 2;  // further labels a node on average that a proof looks at
-constexpr double kEntries = 2e7;     // of all tables of an elimination: what memory there may be
 
 // The incumbent's labels and those that cost no more than `gap`; returns whether they are few enough to search.
 inline bool choose_by_cost(const Certificate& certificate, const Model& model, double gap,

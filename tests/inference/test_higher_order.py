@@ -146,9 +146,10 @@ def test_one_sweep_solves_trees(method, problem):
         assert r.status == "optimal"
 
 
+@pytest.mark.parametrize("method", ["auto", "trws"])
 @given(problem=problems(max_nodes=5))
-def test_reduced_costs_bound_every_label(problem):
-    r = run(problem, "trws", reduced_costs=True)
+def test_reduced_costs_bound_every_label(method, problem):
+    r = run(problem, method, reduced_costs=True)
     best = np.full(problem[0].shape, -np.inf)
     for y, score in all_scores(problem).items():
         here = (np.arange(len(y)), list(y))
@@ -235,7 +236,7 @@ def test_what_is_asked_for_comes_without_an_answer_too():
     """Neighbours on a cycle of five must differ, which two labels cannot do, though the relaxation does not know."""
     edges = np.array([[0, 1], [1, 2], [2, 3], [3, 4], [4, 0]])
     differ = np.stack([np.where(np.eye(2) > 0, -np.inf, 0.0)] * 5)
-    r = run((np.zeros((5, 2)), differ, edges, [([0, 2, 4], np.zeros((2, 2, 2)))]), "auto", reduced_costs=True)
+    r = run((np.zeros((5, 2)), differ, edges, [([0, 2, 4], np.zeros((2, 2, 2)))]), "trws", reduced_costs=True)
     assert r.status == "unresolved"
     assert r.reduced_costs.shape == (5, 2)
 

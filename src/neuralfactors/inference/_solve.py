@@ -51,6 +51,8 @@ def solve(
     method : str, default="auto"
         - "auto": exact on forests and on two labels with submodular tables; otherwise relaxation and exact search in
           turn until the optimum is proved, `tol` is reached, or further effort stops paying off or `time_limit` is up.
+          With `factors`: relaxation until the bound stalls, then variable elimination if its tables are small enough,
+          otherwise search in large neighbourhoods.
         - "alpha-expansion": expansion moves by roof duality (QPBO), never below its start.
         - "trws": sequential tree-reweighted message passing, with a dual bound.
         - "bp": damped max-product belief propagation. "icm": single-node moves.
@@ -72,11 +74,11 @@ def solve(
     time_limit : float, default=None
         Seconds after which the best labelling and bound so far are returned. "auto" uses all of them unless it proves
         the optimum: it goes on closing the gap, then searches in large neighbourhoods. Steps are not cut short, so that
-        a step on a large problem may overrun the limit. With `factors`, "auto" ends once its messages bring no more.
-        Not for "tree", "maxflow" and "exhaustive", which run to the end.
+        a step on a large problem may overrun the limit. Not for "tree", "maxflow" and "exhaustive", which run to the
+        end.
     callback : callable, default=None
         Called as `callback(seconds, score, bound)` when a better labelling or a lower bound has been found; with
-        "exact" and with factors, once at the end. An exception that it raises ends the search.
+        "exact", once at the end. An exception that it raises ends the search.
     reduced_costs : bool, default=False
         Whether to return a bound for each label of each node ("auto", "trws" and "tree").
 
