@@ -22,8 +22,13 @@ def _eager(kind: type[torch.optim.Optimizer]) -> type[torch.optim.Optimizer]:
     return type(kind.__name__, (kind,), plain)
 
 
-KINDS = (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad)
-OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {kind.__name__.lower(): _eager(kind) for kind in KINDS}
+# Under names of this module, by which pickle finds them.
+SGD, Adam, AdamW, RMSprop, Adagrad = map(
+    _eager, (torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.RMSprop, torch.optim.Adagrad)
+)
+OPTIMIZERS: dict[str, Callable[..., torch.optim.Optimizer]] = {
+    kind.__name__.lower(): kind for kind in (SGD, Adam, AdamW, RMSprop, Adagrad)
+}
 # The gradient they are given is θ + C/N Σ g of Eq. (6), so that it needs no decay of theirs.
 FUSED = {"fused": True}  # one pass over the parameters instead of several
 OPTIONS: dict[str, dict[str, Any]] = {"sgd": FUSED, "adam": FUSED, "adamw": {"weight_decay": 0.0, **FUSED}}
