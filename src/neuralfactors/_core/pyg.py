@@ -65,6 +65,7 @@ def _edge_features(data: Any, n_edges: int, x: Tensor) -> Tensor:
 
 
 def _labels(data: Any, n_nodes: int, n_graphs: int, mask: str | None) -> Tensor | None:
+    """Labels (V,) of nodes, if there are any; those outside the mask are void."""
     y = getattr(data, "y", None)
     if y is None or is_of_graphs(y, n_nodes, n_graphs):
         return None

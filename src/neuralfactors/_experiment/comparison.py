@@ -77,6 +77,7 @@ def resume(path: str | os.PathLike[str], means: Means | None = None) -> Path:
 
 
 def _is_finished(place: RunFolder) -> bool:
+    """Whether nothing is left to do for a seed."""
     return place.is_begun and place.run().finished is not None
 
 

@@ -188,6 +188,7 @@ def _by_pair(network: Network, types: NodeTypes) -> dict[tuple[int, int], Networ
 def _build_table(
     network: Network, n_features: int, types: NodeTypes, pair: tuple[int, int], generator: torch.Generator
 ) -> nn.Module:
+    """The interaction of edges between nodes of two types, or of one and the same."""
     rows, columns = (types.n_labels[kind] for kind in pair)
     if pair[0] == pair[1]:
         return network.build(n_features, rows, 2, generator)

@@ -247,6 +247,7 @@ class GradientEstimator(StructuredEstimator):
         return replace(samples, n_labels=self.n_labels_, types=types)
 
     def _start(self, samples: Samples, settings: TrainingSettings, continuing: bool, *, pretrain: bool) -> None:
+        """Make the model, unless it learns on, and the descent that trains it."""
         weight = self._weights(samples)
         self._tell_chosen(settings)
         if not continuing:

@@ -272,6 +272,7 @@ class LatentSVM(Saved, LabelledPredictor):
 
     @classmethod
     def _restore(cls, stored: Stored) -> Self:
+        """The estimator that was saved, its fitted base and the parameters to fit another with."""
         loaded, (document, tensors, path, parameters) = cls(), stored
         from_document(loaded, document, path, {})
         loaded.base_ = StructuredEstimator.from_state(document["base"], tensors, path, **parameters)

@@ -72,6 +72,7 @@ def judge(
 
 
 def _graphs(problem: Problem) -> _kernels.GraphsFloat32 | _kernels.GraphsFloat64:
+    """The problem as the kernel holds it; it refers to these arrays."""
     kernel = _kernels.GraphsFloat32 if problem.unary.dtype == np.float32 else _kernels.GraphsFloat64
     factors, places = problem.factors, problem.places
     row_ptr, table_ptr = (None, None) if places is None else (places.rows, places.tables)

@@ -135,6 +135,7 @@ class BatchResult:
         return len(self.score)
 
     def __getitem__(self, g: int) -> Result:
+        """The result of graph `g`; negative numbers count from the end."""
         if not -len(self) <= g < len(self):
             raise IndexError(f"graph {g} does not exist: this batch has {len(self)}")
         g %= len(self)

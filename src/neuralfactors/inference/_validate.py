@@ -147,6 +147,7 @@ def check_tol(tol: float) -> float:
 
 
 def _time_limit(time_limit: float | None, method: str) -> float:
+    """Seconds; infinite without a limit."""
     if time_limit is None:
         return math.inf
     if method in RUN_TO_THE_END:

@@ -128,6 +128,7 @@ class OneSlackSet:
             self.labels = [labels for labels, kept in zip(self.labels, keep[1:], strict=True) if kept]
 
     def _maximise(self) -> None:
+        """Maximise the dual; where weights have signs, by turns with the multipliers of these."""
         if self.signs is None:
             self.alpha = maximise_on_simplex(self.gram, self.loss, self.alpha)
             return

@@ -44,6 +44,7 @@ class LikelihoodLoss(StructuredLoss):
         self.margin = float(margin)
 
     def _of_graphs(self, potentials: Potentials, y: Tensor, node_weight: Tensor | None) -> Tensor:
+        """Losses (G,); with a margin, rivals gain what they cost."""
         labelled = y >= 0
         full = bool(labelled.all())
         if not full and self.void == "drop":

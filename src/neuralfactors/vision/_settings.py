@@ -314,6 +314,7 @@ def _flattened(options: Options) -> Iterator[tuple[str, Parameter | Mapping[str,
 
 
 def _names(kind: type[Any]) -> list[str]:
+    """Names of the options of a part."""
     return [each.name for each in dataclasses.fields(kind)]
 
 
@@ -336,6 +337,7 @@ def _check_types(settings: Any) -> None:
 
 
 def _check_at_least_one(settings: Any, *names: str) -> None:
+    """Refuse numbers below 1 under these names."""
     for name in names:
         if getattr(settings, name) < 1:
             raise ValueError(f"{name} must be at least 1, got {getattr(settings, name)}")

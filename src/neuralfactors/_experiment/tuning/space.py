@@ -134,6 +134,7 @@ class Plan:
         return {dimension.name: dimension.value(place) for dimension, place in zip(self.space, places, strict=True)}
 
     def _places(self, number: int, best: int | None) -> NDArray[np.float64]:
+        """Where trial `number` lies: spread over the space, or about the coarse trial `best`."""
         if number < self.n_coarse or best is None:
             # A sequence that leaves no gaps: by chance alone, the few trials of a small search would lie together.
             places: NDArray[np.float64] = Halton(len(self.space), seed=self.seed).fast_forward(number - 1).random(1)[0]

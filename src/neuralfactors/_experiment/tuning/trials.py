@@ -79,6 +79,7 @@ def _validate(config: RunConfig, prepared: Prepared, folds: int) -> Scores:
 
 
 def _score(config: RunConfig, prepared: Prepared, train: LabelledGraphs, held: LabelledGraphs) -> Scores:
+    """Figures on held-out images of a model that `train` would make."""
     variant = config.variants[0]
     model = build_model(variant, config, prepared.describer.n_labels, len(train.X), labelled=train.labelled_share)
     targets = targets_of(config, variant)
