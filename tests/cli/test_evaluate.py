@@ -1,6 +1,7 @@
 """evaluate: figures that agree with predict and with the run."""
 
 import json
+import re
 import shutil
 
 import pytest
@@ -41,6 +42,7 @@ def test_evaluate_shows_a_table(call, trained, scenes, cache):
     assert result.code == 0, result.err
     for text in ("mountain", "Confusion", "images of test: pixels", "mean IoU"):
         assert text in result.out
+    assert re.search(r"Labels of \d+ images .* 0:00:0", result.err)
 
 
 def test_evaluate_where_a_class_that_was_dropped_is_unknown(call, scenes, cache, tmp_path):

@@ -104,7 +104,9 @@ class GraphLabeller(BaseEstimator):
             potentials = self.potentials(graphs.X[n])
             return self.judge(graphs, n, potentials, self.stages_[-1].decode(potentials))[0]
 
-        return Scores(np.sum(list(each_on_all_cores(counted, range(len(graphs.X)))), axis=0))
+        n_images = len(graphs.X)
+        told = f"Labels of {n_images} images" if self.verbose and n_images > 1 else None
+        return Scores(np.sum(list(each_on_all_cores(counted, range(n_images), told)), axis=0))
 
     def judge(
         self, graphs: LabelledGraphs, n: int, potentials: Potentials, labels: NDArray[np.int64]

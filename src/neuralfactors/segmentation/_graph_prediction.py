@@ -50,10 +50,13 @@ def conditional_scores(potentials: Potentials, labels: NDArray[np.int64]) -> NDA
     return np.asarray(scores, dtype=np.float32)
 
 
-def each_on_all_cores(function: Callable[[Item], Result], items: Sequence[Item]) -> Iterator[Result]:
+def each_on_all_cores(
+    function: Callable[[Item], Result], items: Sequence[Item], progress: str | None = None
+) -> Iterator[Result]:
     """Results of a function, in order, by as many threads as torch has; solvers run without the interpreter's lock.
 
-    Each is there as soon as it and all before it are. The function is called from several threads.
+    Each is there as soon as it and all before it are. The function is called from several threads. The text `progress`
+    precedes a progress bar.
     """
     n_jobs = torch.get_num_threads() if len(items) > 1 else 1
-    return map_items(function, items, total=len(items), n_jobs=n_jobs, threads=True)
+    return map_items(function, items, total=len(items), n_jobs=n_jobs, threads=True, progress=progress)
