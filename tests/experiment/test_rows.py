@@ -31,7 +31,7 @@ def test_each_image_is_decoded_described_and_predicted_once(tmp_path):
         "decodes": (folder, "read_image"),
         "daisy": (descriptors._kernels, "daisy"),
         "predictions": (Segmenter, "explain_potentials"),
-        "others": (Segmenter, "label_graph"),
+        "others": (Segmenter, "predict_one"),
     }
     with counting(**work) as done:
         run = train(config, tmp_path / "run", Means(cache=tmp_path / "cache"))

@@ -145,6 +145,7 @@ class MultiLabelClassifier(Saved, ClassifierMixin, Composed):
 
     @classmethod
     def _restore(cls, stored: Stored) -> Self:
+        """The classifier that was saved, with its fitted base."""
         document, tensors, path, parameters = stored
         pairs = np.array(document["edges"], dtype=np.int64).reshape(-1, 2)
         loaded = cls(pairs, hidden=tuple(document["hidden"]))  # its edges are those that were used

@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from sklearn.base import clone
-from sklearn.pipeline import make_pipeline
 
 from neuralfactors._common.files import FileFormatError
 from neuralfactors._common.persistence import State, load_model, readable, save_model, tensors_digest
@@ -101,8 +100,15 @@ def _learning_parameters(learning: Mapping[str, Any], stages: list[StructuredEst
         if not own and "class_weight" in step.get_params():
             step.set_params(class_weight=None)
     if weighed:
-        found["estimator"] = steps[0] if len(steps) == 1 else make_pipeline(*steps)
+        found["estimator"] = steps[0] if len(steps) == 1 else _pipeline(steps)
     return found
+
+
+def _pipeline(steps: list[StructuredEstimator]) -> Any:
+    """The steps of bifurcated training, one after the other."""
+    from sklearn.pipeline import make_pipeline  # here, since predictions do not wait for it otherwise
+
+    return make_pipeline(*steps)
 
 
 def _load_stages(states: list[State], path: StrPath, options: dict[str, Any]) -> list[StructuredEstimator]:
